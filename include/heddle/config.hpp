@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// The only file that asks which compiler, target or flags are in use.
+///
+/// Types never depend on flags; functions do, and say so in their name: every inline or template function of
+/// heddle is marked HEDDLE_FN, an ABI tag built from the flags below. Files that are built with different flags
+/// therefore call different functions, and still exchange every type.
+
+#if !defined(__GNUC__)
+#error "heddle needs g++ 12 or newer, clang 14 or newer, or nvcc 13 with one of them as host compiler"
+#endif
+
+#if defined(__FAST_MATH__)
+#error "heddle promises bits: compile without -ffast-math (use order::relaxed where speed matters more)"
+#endif
+
+/// Contract level: 0 off, 1 cheap checks (default with NDEBUG), 2 all (default without), 3 with communication.
+#if !defined(HEDDLE_CONTRACTS)
+#if defined(NDEBUG)
+#define HEDDLE_CONTRACTS 1
+#else
+#define HEDDLE_CONTRACTS 2
+#endif
+#endif
+
+#if HEDDLE_CONTRACTS == 0
+#define HEDDLE_TAG_CONTRACTS "c0"
+#elif HEDDLE_CONTRACTS == 1
+#define HEDDLE_TAG_CONTRACTS "c1"
+#elif HEDDLE_CONTRACTS == 2
+#define HEDDLE_TAG_CONTRACTS "c2"
+#elif HEDDLE_CONTRACTS == 3
+#define HEDDLE_TAG_CONTRACTS "c3"
+#else
+#error "HEDDLE_CONTRACTS must be 0, 1, 2 or 3"
+#endif
+
+// Instruction sets that the flags of this file allow everywhere.
+#if defined(__AVX512F__) && defined(__AVX512BF16__) && defined(__AVX512VNNI__)
+#define HEDDLE_TAG_ISA "i6"
+#elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define HEDDLE_TAG_ISA "i5"
+#elif defined(__AVX2__) && defined(__FMA__)
+#define HEDDLE_TAG_ISA "i3"
+#elif defined(__AVX__)
+#define HEDDLE_TAG_ISA "i2"
+#elif defined(__aarch64__)
+#define HEDDLE_TAG_ISA "n0"
+#else
+#define HEDDLE_TAG_ISA "i0"
+#endif
+
+#if defined(_OPENMP)
+#define HEDDLE_TAG_OPENMP "p"
+#else
+#define HEDDLE_TAG_OPENMP ""
+#endif
+
+#if defined(__OPTIMIZE__)
+#define HEDDLE_TAG_OPTIMIZE "f"
+#else
+#define HEDDLE_TAG_OPTIMIZE ""
+#endif
+
+#if defined(__cpp_exceptions)
+#define HEDDLE_TAG_EXCEPTIONS ""
+#else
+#define HEDDLE_TAG_EXCEPTIONS "x"
+#endif
+
+// Which sanitizer watches this file. g++ announces them by macros, clang by __has_feature.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEDDLE_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define HEDDLE_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) && !defined(HEDDLE_ASAN)
+#define HEDDLE_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(HEDDLE_TSAN)
+#define HEDDLE_TSAN 1
+#endif
+#if defined(HEDDLE_ASAN)
+#define HEDDLE_TAG_SANITIZER "a"
+#elif defined(HEDDLE_TSAN)
+#define HEDDLE_TAG_SANITIZER "t"
+#else
+#define HEDDLE_TAG_SANITIZER ""
+#endif
+
+/// The flags of this file as one string.
+#define HEDDLE_TAG                                                                                  \
+  HEDDLE_TAG_CONTRACTS HEDDLE_TAG_ISA HEDDLE_TAG_OPENMP HEDDLE_TAG_OPTIMIZE HEDDLE_TAG_EXCEPTIONS \
+      HEDDLE_TAG_SANITIZER
+
+// Code for both sides of a CUDA compilation.
+#if defined(__CUDACC__)
+#define HEDDLE_HD __host__ __device__
+#define HEDDLE_DEVICE_PASS_QUIET _Pragma("nv_exec_check_disable")
+#pragma nv_diag_suppress 2648  // "abi_tag ignored" on member templates, which is not so
+#pragma nv_diag_suppress 554
+#pragma nv_diag_suppress 1675  // GCC unroll is for the host compiler
+#else
+#define HEDDLE_HD
+#define HEDDLE_DEVICE_PASS_QUIET
+#endif
+
+/// Marks every inline function, function template and member function of heddle, on its first declaration.
+#define HEDDLE_FN __attribute__((abi_tag(HEDDLE_TAG))) inline
+/// The same for functions that device code may call.
+#define HEDDLE_HD_FN __attribute__((abi_tag(HEDDLE_TAG))) HEDDLE_HD inline
+/// Helpers of tile programs and microkernels: always inlined, so that they take the instruction set of the caller.
+#define HEDDLE_TILE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
+/// Stands after the parameter list of a lambda that is given to a tile operation.
+#define HEDDLE_LAMBDA __attribute__((always_inline)) HEDDLE_HD
+
+#define HEDDLE_RESTRICT __restrict__
+#define HEDDLE_LIKELY(x) __builtin_expect(!!(x), 1)
+
+// Kernels read operands that end at a page edge and use reduced tile sets under sanitizers.
+#define HEDDLE_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/contracts.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace heddle {
+
+/// Sizes and index products are signed 64-bit everywhere.
+using index_t = std::int64_t;
+
+/// Marks an extent that is known only at run time.
+inline constexpr index_t dynamic = -1;
+
+/// The sizes of an index space, each fixed in the type or given at run time.
+///
+/// Units: elements. Pre: every run-time size is >= 0 and equals the static one where there is one.
+/// Memory: one 64-bit number per dimension, static ones included, so that all kinds have one layout.
+template <index_t... E>
+class extents {
+ public:
+  static constexpr std::size_t rank() noexcept { return sizeof...(E); }
+  static constexpr index_t static_extent(std::size_t i) noexcept {
+    constexpr index_t values[] = {E..., 0};
+    return values[i];
+  }
+
+  HEDDLE_HD_FN constexpr extents() noexcept : size_{(E == dynamic ? 0 : E)..., 1} {}
+
+  /// One size per dimension.
+  template <class... I>
+    requires(sizeof...(I) == sizeof...(E) && sizeof...(E) > 0 && (std::is_convertible_v<I, index_t> && ...))
+  HEDDLE_HD_FN constexpr explicit extents(I... sizes) : size_{static_cast<index_t>(sizes)..., 1} {
+    check();
+  }
+
+  /// From extents of the same rank; fails where a static size differs.
+  template <index_t... F>
+    requires(sizeof...(F) == sizeof...(E) && ((E == dynamic || F == dynamic || E == F) && ...))
+  HEDDLE_HD_FN constexpr explicit(((E != dynamic && F == dynamic) || ...)) extents(extents<F...> const& other) : extents() {
+    for (std::size_t i = 0; i < rank(); ++i) size_[i] = other[i];
+    check();
+  }
+
+  HEDDLE_HD_FN constexpr index_t operator[](std::size_t i) const noexcept { return size_[i]; }
+
+  /// Number of elements; 1 for rank 0.
+  HEDDLE_HD_FN constexpr index_t size() const noexcept {
+    index_t n = 1;
+    for (std::size_t i = 0; i < rank(); ++i) n *= size_[i];
+    return n;
+  }
+
+  template <index_t... F>
+  HEDDLE_HD_FN constexpr bool operator==(extents<F...> const& other) const noexcept {
+    if (sizeof...(F) != sizeof...(E)) return false;
+    for (std::size_t i = 0; i < rank(); ++i)
+      if (size_[i] != other[i]) return false;
+    return true;
+  }
+
+ private:
+  HEDDLE_HD_FN constexpr void check() const {
+    for (std::size_t i = 0; i < rank(); ++i) {
+      HEDDLE_EXPECTS(size_[i] >= 0, "an extent must not be negative", i, size_[i]);
+      HEDDLE_EXPECTS(static_extent(i) == dynamic || size_[i] == static_extent(i),
+                     "a size must equal the static extent", i, size_[i], static_extent(i));
+    }
+  }
+
+  index_t size_[sizeof...(E) + 1];
+};
+
+namespace detail {
+template <std::size_t, index_t V>
+inline constexpr index_t repeat_extent = V;
+
+template <class Sequence>
+struct dims_of;
+template <std::size_t... I>
+struct dims_of<std::index_sequence<I...>> {
+  using type = extents<repeat_extent<I, dynamic>...>;
+};
+}  // namespace detail
+
+/// Run-time extents of a given rank.
+template <std::size_t Rank>
+using dims = typename detail::dims_of<std::make_index_sequence<Rank>>::type;
+
+}  // namespace heddle

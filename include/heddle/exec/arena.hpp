@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/contracts.hpp>
+#include <heddle/exec/memory.hpp>
+
+namespace heddle {
+
+/// The stack of scratch memory that belongs to one executor.
+///
+/// A frame is released when the operation has been submitted: later operations of the same queue run later, so they
+/// may reuse the bytes. With `poison(true)` every released frame is overwritten by 0xFF bytes, by work that is
+/// submitted to the queue, so that a use after release shows as NaN.
+/// Memory: grows when asked for more than it holds; what it held before stays until `trim`. `reserve` to the
+/// largest plan, and no operation allocates.
+class arena {
+ public:
+  static constexpr std::size_t alignment = 64;
+
+  HEDDLE_FN explicit arena(host_space& space = default_host_space) noexcept
+      : space_(&space), blocks_(nullptr), top_(0), high_water_(0), poison_(false) {}
+  arena(arena const&) = delete;
+  arena& operator=(arena const&) = delete;
+  HEDDLE_FN ~arena() { release_from(blocks_); }
+
+  /// Makes sure that frames of `bytes` in all need no allocation.
+  /// Pre: no frame is open.
+  HEDDLE_FN void reserve(std::size_t bytes) {
+    HEDDLE_EXPECTS(top_ == 0, "an arena can't be resized under an open frame", top_);
+    if (bytes > capacity()) grow(bytes);
+  }
+
+  /// Frees blocks that were outgrown. Pre: the queue is synchronised and no frame is open.
+  HEDDLE_FN void trim() noexcept {
+    if (blocks_ == nullptr) return;
+    release_from(blocks_->before);
+    blocks_->before = nullptr;
+  }
+
+  HEDDLE_FN void poison(bool on) noexcept { poison_ = on; }
+  HEDDLE_FN bool poisons() const noexcept { return poison_; }
+  HEDDLE_FN std::size_t capacity() const noexcept { return blocks_ ? blocks_->bytes : 0; }
+  HEDDLE_FN std::size_t high_water() const noexcept { return high_water_; }
+  HEDDLE_FN host_space& space() const noexcept { return *space_; }
+
+  // For scratch_frame.
+  HEDDLE_FN std::size_t top() const noexcept { return top_; }
+  HEDDLE_FN std::byte* push(std::size_t bytes) {
+    std::size_t const size = (bytes + alignment - 1) / alignment * alignment;
+    if (top_ + size > capacity()) grow(top_ + size > 2 * capacity() ? top_ + size : 2 * capacity());
+    std::byte* const data = blocks_ ? blocks_->data + top_ : nullptr;
+    top_ += size;
+    if (top_ > high_water_) high_water_ = top_;
+    return data;
+  }
+  HEDDLE_FN void pop(std::size_t top) noexcept { top_ = top; }
+  HEDDLE_FN std::byte* at(std::size_t offset) const noexcept { return blocks_ ? blocks_->data + offset : nullptr; }
+
+ private:
+  struct block {
+    block* before;
+    std::byte* data;
+    std::size_t bytes;
+  };
+
+  // Open frames keep pointers into the old block, so it is kept and offsets go on in the new one.
+  HEDDLE_FN void grow(std::size_t bytes) {
+    std::size_t const size = (bytes + alignment - 1) / alignment * alignment;
+    void* memory = space_->allocate_now(size + alignment, alignment);
+    blocks_ = ::new (memory) block{blocks_, static_cast<std::byte*>(memory) + alignment, size};
+  }
+  HEDDLE_FN void release_from(block* b) noexcept {
+    while (b) {
+      block* const before = b->before;
+      space_->deallocate_now(b, b->bytes + alignment, alignment);
+      b = before;
+    }
+  }
+
+  host_space* space_;
+  block* blocks_;
+  std::size_t top_, high_water_;
+  bool poison_;
+};
+
+/// Scratch memory of one operation: taken while it is being submitted, released at the end of the scope.
+template <class Executor>
+class scratch_frame {
+ public:
+  HEDDLE_FN explicit scratch_frame(Executor& exec) noexcept : exec_(&exec), base_(exec.scratch().top()) {}
+  scratch_frame(scratch_frame const&) = delete;
+  scratch_frame& operator=(scratch_frame const&) = delete;
+  HEDDLE_FN ~scratch_frame() {
+    arena& a = exec_->scratch();
+    if (a.poisons() && a.top() > base_) {
+      std::byte* const data = a.at(base_);
+      std::size_t const bytes = a.top() - base_;
+      detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
+    }
+    a.pop(base_);
+  }
+
+  /// Room for n elements, uninitialised, aligned to 64 bytes. Only work submitted to the executor may touch it.
+  template <class T>
+  HEDDLE_FN T* take(index_t n) {
+    HEDDLE_ASSERT(n >= 0, "a scratch size must not be negative", n);
+    return reinterpret_cast<T*>(exec_->scratch().push(static_cast<std::size_t>(n) * sizeof(T)));
+  }
+
+ private:
+  Executor* exec_;
+  std::size_t base_;
+};
+
+}  // namespace heddle

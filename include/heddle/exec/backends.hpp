@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/config.hpp>
+
+/// @file
+/// The backends, and the grid of tuned forms: which operation has one on which backend. The grid is declared here
+/// and defined in backend/<tag>/<operation>.hpp, so what a file happens to include never changes what runs.
+
+namespace heddle {
+
+struct reference_tag;  ///< plain loops: the oracle
+struct cpu_tag;        ///< vectors, instruction set chosen at run time, any threading
+struct kokkos_tag;
+struct cuda_tag;
+struct sim_tag;  ///< device kernels on the CPU
+
+struct matmul_fn;
+struct gemv_fn;
+namespace attention {
+struct forward_fn;
+struct backward_fn;
+}  // namespace attention
+
+/// The tuned form of an operation on a backend: `static void run(exec, arguments...)`.
+template <class Operation, class Backend>
+struct kernel;
+
+/// Whether the grid lists a tuned form. `check<K>()` fails to compile where its header is missing.
+template <class Operation, class Backend>
+struct kernel_declaration {
+  static constexpr bool value = false;
+};
+
+namespace detail {
+template <class K>
+concept complete_type = requires { sizeof(K); };
+}  // namespace detail
+
+#define HEDDLE_DECLARE_KERNEL(operation, tag, header)                                                 \
+  template <>                                                                                         \
+  struct kernel<operation, tag>;                                                                      \
+  template <>                                                                                         \
+  struct kernel_declaration<operation, tag> {                                                         \
+    static constexpr bool value = true;                                                               \
+    template <class K>                                                                                \
+    static consteval bool check() {                                                                   \
+      static_assert(detail::complete_type<K>, "this operation has a tuned form here: #include <" header ">"); \
+      return true;                                                                                    \
+    }                                                                                                 \
+  }
+
+HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
+HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
+
+/// Runs the tuned form where the grid lists one for the executor's backend, else `Operation::generic`.
+template <class Operation, class Executor, class... Arguments>
+HEDDLE_FN void run_kernel(Executor& exec, Arguments const&... arguments) {
+  using backend = typename Executor::backend;
+  using declaration = kernel_declaration<Operation, backend>;
+  if constexpr (declaration::value) {
+    using form = kernel<Operation, backend>;
+    if constexpr (declaration::template check<form>()) form::run(exec, arguments...);
+  } else {
+    Operation::generic(exec, arguments...);
+  }
+}
+
+}  // namespace heddle
