@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows.
+
+#include <heddle/exec/reference_executor.hpp>
+#include <heddle/exec/serial_executor.hpp>
+
+#include <tuple>
+
+namespace heddle::test {
+
+template <class Executor, int... Arguments>
+struct executor_case {
+  Executor exec{Arguments...};
+  executor_case() { exec.scratch().poison(true); }
+};
+
+using reference_case = executor_case<reference_executor>;
+using serial_case = executor_case<serial_executor>;
+
+/// For TEMPLATE_LIST_TEST_CASE: `TestType setup; auto& exec = setup.exec;`
+using executor_cases = std::tuple<reference_case, serial_case>;
+
+}  // namespace heddle::test
