@@ -75,7 +75,5 @@ lane_tests() { cmake -DOPTIONS=-DHEDDLE_WARNINGS_AS_ERRORS=ON -P cmake/test.cmak
 
 lane_checks() {
   local script
-  for script in cmake/checks/*.py; do
-    [ "$script" = cmake/checks/tree.py ] || check python3 "$script"
-  done
+  for script in $(grep -l __main__ cmake/checks/*.py); do check python3 "$script"; done
 }

@@ -7,8 +7,9 @@
 #include <string>
 
 TEST_CASE("the changelog's newest entry is the version of the headers", "[heddle]") {
-  std::string const expected = "## " + std::to_string(HEDDLE_VERSION_MAJOR) + "." + std::to_string(HEDDLE_VERSION_MINOR) +
-                               "." + std::to_string(HEDDLE_VERSION_PATCH);
+  std::string expected = "##";
+  for (int part : {HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR, HEDDLE_VERSION_PATCH})
+    expected += (expected.size() == 2 ? " " : ".") + std::to_string(part);
   std::string const here = __FILE__;
   std::ifstream changelog(here.substr(0, here.rfind("tests/version.cpp")) + "CHANGELOG.md");
   std::string line;

@@ -29,4 +29,5 @@ def main():
     finish("umbrella", 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
