@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What the scripts of this folder share: finding a compiler and a build tool, installing packages, running commands.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH root)
+
+# say(<text>): a line on standard output, at once and without decoration.
+function(say text)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}")
+endfunction()
+
+# give_up(<text>): says what is wrong and what to do, and ends with a failure.
+macro(give_up text)
+  say("${text}")
+  message(FATAL_ERROR "stopped")
+endmacro()
+
+# run(<command>...): runs it with its output shown; a failure ends the script.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    string(REPLACE ";" " " command "${ARGN}")
+    give_up("This command failed (${status}): ${command}")
+  endif()
+endfunction()
+
+# jobs: how many compilers run at once, JOBS or one per core.
+macro(find_jobs)
+  if(JOBS)
+    set(jobs ${JOBS})
+  else()
+    cmake_host_system_information(RESULT jobs QUERY NUMBER_OF_LOGICAL_CORES)
+  endif()
+endmacro()
+
+# generator: Ninja or Unix Makefiles, whichever has its tool on the machine; empty if neither.
+function(find_generator)
+  unset(tool_ninja CACHE)
+  unset(tool_make CACHE)
+  find_program(tool_ninja NAMES ninja ninja-build)
+  find_program(tool_make NAMES make gmake)
+  if(tool_ninja)
+    set(generator "Ninja" PARENT_SCOPE)
+  elseif(tool_make)
+    set(generator "Unix Makefiles" PARENT_SCOPE)
+  else()
+    set(generator "" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# compiler: the full path of CXX (setting or environment), else of c++, g++ or clang++.
+function(find_compiler)
+  if(NOT CXX)
+    set(CXX $ENV{CXX})
+  endif()
+  unset(tool_compiler CACHE)
+  if(CXX)
+    separate_arguments(words UNIX_COMMAND "${CXX}")
+    list(GET words 0 CXX)
+    find_program(tool_compiler NAMES ${CXX})
+    if(NOT tool_compiler)
+      give_up("The compiler that CXX names was not found: ${CXX}")
+    endif()
+  else()
+    find_program(tool_compiler NAMES c++ g++ clang++)
+    if(NOT tool_compiler)
+      give_up("No C++ compiler was found. Install g++ 12 or clang 14 or newer, or name one: CXX=<path>")
+    endif()
+  endif()
+  set(compiler ${tool_compiler} PARENT_SCOPE)
+endfunction()
+
+# install_packages(<name>...): installs Debian packages as root; otherwise prints the command to type and stops.
+function(install_packages)
+  string(REPLACE ";" " " names "${ARGN}")
+  find_program(apt_get apt-get)
+  execute_process(COMMAND id -u OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT apt_get)
+    give_up("These are missing; please install them and run this again: ${names}")
+  endif()
+  set(command "apt-get install -y --no-install-recommends ${names}")
+  if(NOT user STREQUAL "0")
+    give_up("These are missing: ${names}. Please type this and run again:\n\n  sudo ${command}\n")
+  endif()
+  say("Installing ${names} (${command})")
+  set(ENV{DEBIAN_FRONTEND} noninteractive)
+  execute_process(COMMAND ${apt_get} -q update OUTPUT_QUIET)
+  execute_process(COMMAND ${apt_get} -q install -y --no-install-recommends ${ARGN} OUTPUT_QUIET RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    give_up("Installing failed (${status}). Please install ${names} by hand and run this again.")
+  endif()
+endfunction()
+
+# seconds(<out>): the time of day in seconds, for differences.
+function(seconds out)
+  string(TIMESTAMP now "%s")
+  set(${out} ${now} PARENT_SCOPE)
+endfunction()
