@@ -33,7 +33,7 @@ struct layer_norm_layer {
   HEDDLE_FN index_t out_width(index_t in) const { return in; }
   HEDDLE_FN plan make_plan(planner& p, layer_shape const& s) const {
     HEDDLE_EXPECTS(s.width == width, "layer_norm: the input must be as wide as the layer", s.width, width);
-    return {p.take_values<float>(life::kept, s.rows()), p.take_values<float>(life::kept, s.rows())};
+    return {p.take_statistics(life::kept, s.rows()), p.take_statistics(life::kept, s.rows())};
   }
   HEDDLE_FN life keep_x() const { return life::kept; }
   HEDDLE_FN life keep_y() const { return life::fwd; }
@@ -42,19 +42,19 @@ struct layer_norm_layer {
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const& pl,
                          frame const& fr) const {
-    layer_norm(call.exec(), x, w.weight.local, w.bias.local, y, fr.vector_at<float>(pl.mean),
-               fr.vector_at<float>(pl.rstd), epsilon);
+    layer_norm(call.exec(), x, w.weight.local, w.bias.local, y, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean),
+               fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), epsilon);
   }
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const& x, Y const&, DY const& dy, DX const& dx,
                                 plan const& pl, frame const& fr) const {
-    layer_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<float>(pl.mean),
-                              fr.vector_at<float>(pl.rstd), dy, dx);
+    layer_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean),
+                              fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, dx);
   }
   template <class Call, class X, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, X const& x, DY const& dy, plan const& pl, frame const& fr,
                                  Gradients& g) const {
-    layer_norm_backward_weight(call.exec(), x, fr.vector_at<float>(pl.mean), fr.vector_at<float>(pl.rstd), dy,
+    layer_norm_backward_weight(call.exec(), x, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean), fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy,
                                g.weight.local, g.bias.local);
   }
 };
@@ -84,7 +84,7 @@ struct rms_norm_layer {
   HEDDLE_FN index_t out_width(index_t in) const { return in; }
   HEDDLE_FN plan make_plan(planner& p, layer_shape const& s) const {
     HEDDLE_EXPECTS(s.width == width, "rms_norm: the input must be as wide as the layer", s.width, width);
-    return {p.take_values<float>(life::kept, s.rows())};
+    return {p.take_statistics(life::kept, s.rows())};
   }
   HEDDLE_FN life keep_x() const { return life::kept; }
   HEDDLE_FN life keep_y() const { return life::fwd; }
@@ -93,17 +93,17 @@ struct rms_norm_layer {
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const& pl,
                          frame const& fr) const {
-    rms_norm(call.exec(), x, w.weight.local, y, fr.vector_at<float>(pl.rstd), epsilon);
+    rms_norm(call.exec(), x, w.weight.local, y, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), epsilon);
   }
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const& x, Y const&, DY const& dy, DX const& dx,
                                 plan const& pl, frame const& fr) const {
-    rms_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<float>(pl.rstd), dy, dx);
+    rms_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, dx);
   }
   template <class Call, class X, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, X const& x, DY const& dy, plan const& pl, frame const& fr,
                                  Gradients& g) const {
-    rms_norm_backward_weight(call.exec(), x, fr.vector_at<float>(pl.rstd), dy, g.weight.local);
+    rms_norm_backward_weight(call.exec(), x, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, g.weight.local);
   }
 };
 

@@ -95,6 +95,11 @@ class planner {
     return take(where, rows, columns, sizeof(T));
   }
 
+  /// Takes room for numbers of the accumulator's type: fp64 for fp64 activations, else fp32.
+  HEDDLE_FN slot take_statistics(life where, index_t n) noexcept {
+    return take(where, n, 1, activation_bytes_ == 8 ? 8 : 4);
+  }
+
   HEDDLE_FN std::size_t activation_bytes() const noexcept { return activation_bytes_; }
   HEDDLE_FN std::size_t bytes(life l) const noexcept { return peak_[static_cast<int>(l)]; }
 
