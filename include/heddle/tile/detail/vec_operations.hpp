@@ -88,10 +88,10 @@ struct sqrt_op {
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a) { registers::sqrt<R>(o, a); })
 };
-struct cast_bits_op {
-  template <class T>
-  static HEDDLE_TILE T one(T a) {
-    return a;
+struct plus_lanes {
+  template <class V>
+  HEDDLE_TILE V operator()(V const& a, V const& b) const {
+    return static_cast<V>(a + b);
   }
 };
 template <class To>
@@ -388,7 +388,7 @@ HEDDLE_TILE T tree_reduce(vec<T, W, R> const& a, Op op) {
 }
 template <class T, int W, int R>
 HEDDLE_TILE T tree_sum(vec<T, W, R> const& a) {
-  return tree_reduce(a, [](T x, T y) HEDDLE_LAMBDA { return static_cast<T>(x + y); });
+  return tree_reduce(a, detail::plus_lanes{});
 }
 
 }  // namespace heddle
