@@ -116,6 +116,8 @@
 #define HEDDLE_HD_FN __attribute__((abi_tag(HEDDLE_TAG))) HEDDLE_HD inline
 /// Helpers of tile programs and microkernels: always inlined, so that they take the instruction set of the caller.
 #define HEDDLE_TILE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
+/// The same for bodies that nvcc refuses on its device side: raw vectors and inline assembly.
+#define HEDDLE_SHIM __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
 /// Stands after the parameter list of a lambda that is given to a tile operation.
 #define HEDDLE_LAMBDA __attribute__((always_inline)) HEDDLE_HD
 
