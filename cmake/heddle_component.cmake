@@ -29,7 +29,7 @@ function(heddle_component name)
   set_target_properties(heddle_${name} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(heddle_${name} INTERFACE heddle ${arg_LINK})
   set_property(GLOBAL APPEND PROPERTY HEDDLE_COMPONENTS ${name})
-  heddle_report(${name} "yes (${arg_PACKAGE} ${${arg_PACKAGE}_VERSION})")
+  heddle_report(${name} "yes")
 endfunction()
 
 function(heddle_summary)

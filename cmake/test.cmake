@@ -2,7 +2,7 @@
 # cmake -P cmake/test.cmake: installs what the tests need if it may, builds them and runs them all.
 #
 # Settings, given before -P: -DBUILD_DIR=<folder> (build/test), -DCXX=<compiler>, -DFLAGS=<compiler flags> (-O1),
-# -DJOBS=<n> (cores), -DLABEL=<regular expression of folders>, -DWITHOUT=<regular expression of folders>,
+# -DJOBS=<n> (cores), -DFOLDERS=<folders of tests/, as a list>, -DWITHOUT=<regular expression of folders>,
 # -DOPTIONS=<more CMake settings, as a list>.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/tools.cmake)
@@ -39,12 +39,17 @@ run(${CMAKE_COMMAND} -S ${root} -B ${BUILD_DIR} -G ${generator} -DCMAKE_BUILD_TY
     -DCMAKE_CXX_FLAGS_DEBUG=${FLAGS} -DCMAKE_CXX_COMPILER=${compiler} -DHEDDLE_BUILD_TESTS=ON
     -DHEDDLE_BUILD_EXAMPLES=ON ${OPTIONS})
 say("heddle: building, ${jobs} at a time")
-run(${CMAKE_COMMAND} --build ${BUILD_DIR} --parallel ${jobs})
+set(targets all)
+if(FOLDERS)
+  list(TRANSFORM FOLDERS PREPEND tests_ OUTPUT_VARIABLE targets)
+endif()
+run(${CMAKE_COMMAND} --build ${BUILD_DIR} --parallel ${jobs} --target ${targets})
 seconds(built)
 
 set(choice "")
-if(LABEL)
-  list(APPEND choice --label-regex ${LABEL})
+if(FOLDERS)
+  list(JOIN FOLDERS "|" labels)
+  list(APPEND choice --label-regex "^(${labels})$")
 endif()
 if(WITHOUT)
   list(APPEND choice --label-exclude ${WITHOUT})
@@ -55,6 +60,17 @@ execute_process(COMMAND ${tools}/ctest --test-dir ${BUILD_DIR} --output-on-failu
 seconds(end)
 math(EXPR build_seconds "${built} - ${start}")
 math(EXPR test_seconds "${end} - ${built}")
+set(failed 0)
+set(failed_list ${BUILD_DIR}/Testing/Temporary/LastTestsFailed.log)
+if(NOT status EQUAL 0)
+  set(failed 1)
+  if(EXISTS ${failed_list})
+    file(STRINGS ${failed_list} failed_lines)
+    list(LENGTH failed_lines failed)
+  endif()
+endif()
+file(WRITE ${BUILD_DIR}/evidence.txt "evidence test.failed ${failed} tests\n")
+say("evidence test.failed ${failed} tests")
 say("heddle: built in ${build_seconds} s, tested in ${test_seconds} s")
 if(NOT status EQUAL 0)
   give_up("heddle: some tests FAILED; their output stands above, and in ${BUILD_DIR}/Testing/Temporary/LastTest.log")

@@ -16,6 +16,9 @@ def main():
     features = [h for h in names if not h.startswith(("core/", "report/")) and h != "heddle.hpp"]
     jobs = [core, ["heddle.hpp"]] + [[h] for h in features]
     counts = each(preprocessed_lines, jobs)
+    if None in counts:
+        fail(f"include/heddle/{jobs[counts.index(None)][0]}", 1, "can't be preprocessed")
+        finish("budget", len(jobs))
     print(f"evidence headers.core_lines {counts[0]} lines")
     print(f"evidence headers.umbrella_lines {counts[1]} lines")
     limits = [CORE, UMBRELLA] + [FEATURE] * len(features)

@@ -10,11 +10,12 @@ import re
 from blocks import blocks, functions, plain
 from tree import INCLUDE, fail, finish, headers, public_headers
 
-TAGS = re.compile(r"HEDDLE_(?:HD_)?FN\b|HEDDLE_TILE\b|HEDDLE_LAMBDA\b|\babi_tag\b|\bconsteval\b|HEDDLE_\w+_FN\b")
+TAGS = re.compile(r"HEDDLE_(?:HD_)?FN\b|HEDDLE_TILE\b|HEDDLE_SHIM\b|HEDDLE_LAMBDA\b|\babi_tag\b|\bconsteval\b|HEDDLE_\w+_FN\b")
 # Attributes and access words may stand before the word that tells what is declared.
 NEEDS = re.compile(r"(?:^|\s)(?:class|struct|union|enum|concept|using)\s+\w|\(|inline constexpr ")
 EXEMPT = re.compile(r"^(?:template <>|namespace\b|extern\b|static_assert\b|friend\b|#|\}|public:|private:)|= delete;|"
-                    r"^(?:template\s*<.*>\s*)?(?:class|struct|enum class)\s+\w+;|^HEDDLE_DECLARE_KERNEL|_v<|deduction")
+                    r"^(?:template\s*<.*>\s*)?(?:class|struct|enum class)\s+\w+;|^HEDDLE_DECLARE_KERNEL|_v<|"
+                    r"^inline constexpr \w+_fn \w+(?:\{\})?;")
 
 
 def scopes(text, lines):

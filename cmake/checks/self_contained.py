@@ -30,7 +30,8 @@ def main():
     for name in sorted(set(asked) - set(compilers)):
         print(f"{name} is not on this machine: left out")
     names = [h for h in headers() if not h.startswith(FOREIGN) and h.endswith(".hpp")]
-    jobs = [(c, h) for c in compilers for h in names]
+    with_openmp = {c for c in compilers if compile_text(c, [*FLAGS, "-fopenmp"], "#include <omp.h>\n").returncode == 0}
+    jobs = [(c, h) for c in compilers for h in names if c in with_openmp or "openmp" not in h]
     for compiler, header, errors in each(check, jobs):
         if errors:
             text = "\n    ".join(errors.splitlines()[:12])
