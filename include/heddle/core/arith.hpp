@@ -175,6 +175,18 @@ HEDDLE_TILE T sqrt(T a) {
 #endif
 }
 
+/// Shifted by one number of bits, fixed at compile time; right shifts of signed numbers keep the sign.
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_left(T a) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << Count);
+}
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_right(T a) {
+  return static_cast<T>(a >> Count);
+}
+
 /// Whether a condition holds everywhere, or anywhere: the condition itself for one number.
 HEDDLE_TILE constexpr bool all(bool condition) { return condition; }
 HEDDLE_TILE constexpr bool any(bool condition) { return condition; }
