@@ -114,6 +114,17 @@ HEDDLE_TILE constexpr T mul(T a, T b) {
   return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
 }
 
+/// a + b. Integers wrap.
+template <arithmetic T>
+HEDDLE_TILE constexpr T add(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return a + b;
+  } else {
+    using wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
+  }
+}
+
 /// a where the condition holds, else b.
 template <arithmetic T>
 HEDDLE_TILE constexpr T select(bool condition, T a, T b) {

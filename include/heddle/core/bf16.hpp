@@ -26,11 +26,11 @@ struct bf16 {
 
   /// The conversions on codes in 32-bit lanes, of one number or a vector.
   template <class U>
-  static HEDDLE_TILE constexpr rebind_lanes<U, float> widen(U code) {
+  static HEDDLE_TILE constexpr rebind_lanes<U, float> widen(U const& code) {
     return bit_cast<float>(shift_left<16>(code));
   }
   template <class F>
-  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F x) {
+  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F const& x) {
     using U = rebind_lanes<F, std::uint32_t>;
     U const u = bit_cast<std::uint32_t>(x);
     U const rounded = U(u + U(0x7FFFu + U(shift_right<16>(u) & 1u)));

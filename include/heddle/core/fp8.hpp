@@ -32,15 +32,15 @@ struct fp8 {
 
   /// The conversions on codes in 32-bit lanes, of one number or a vector.
   template <class U>
-  static HEDDLE_TILE constexpr rebind_lanes<U, float> widen(U code) {
+  static HEDDLE_TILE constexpr rebind_lanes<U, float> widen(U const& code) {
     return format::widen(code);
   }
   template <class F>
-  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F x) {
+  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F const& x) {
     return format::narrow(x, overflow::saturate);
   }
   template <class F>
-  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow_unsaturated(F x) {
+  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow_unsaturated(F const& x) {
     return format::narrow(x, overflow::keep);
   }
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/core/arith.hpp>
-#include <heddle/tile/detail/registers.hpp>
+#include <heddle/tile/detail/registers_convert.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -123,4 +123,5 @@ HEDDLE_TILE V apply(A const&... a) {
 }  // namespace heddle
 
 #include <heddle/tile/detail/vec_operations.hpp>
+#include <heddle/tile/detail/vec_storage.hpp>
 #include <heddle/tile/detail/vec_tree.hpp>

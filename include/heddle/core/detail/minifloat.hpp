@@ -33,7 +33,7 @@ struct minifloat {
 
   /// U holds codes in 32-bit lanes.
   template <class U>
-  static HEDDLE_TILE constexpr float_like<U> widen(U code) {
+  static HEDDLE_TILE constexpr float_like<U> widen(U const& code) {
     U const em = shift_left<shift>(U(code & magnitude));
     // A subnormal is read as if it had a leading one, which is then taken away, exactly.
     U const tiny = bit_cast<std::uint32_t>(bit_cast<float>(U(em + smallest_normal)) - bit_cast<float>(smallest_normal));
@@ -49,7 +49,7 @@ struct minifloat {
   }
 
   template <class F>
-  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F x, overflow mode) {
+  static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F const& x, overflow mode) {
     using U = rebind_lanes<F, std::uint32_t>;
     U const u = bit_cast<std::uint32_t>(x), a = U(u & 0x7FFFFFFFu);
     U const even = U(shift_right<shift>(a) & one);

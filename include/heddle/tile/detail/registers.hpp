@@ -127,26 +127,21 @@ HEDDLE_SHIM void fma(T* o, T const* a, T const* b, T const* c) {
 }
 #endif
 
-// The product as its own statement, and behind a barrier where the compiler contracts across statements.
+// A product of floats as its own statement, and behind a barrier where the compiler contracts across statements.
 template <int R, class T>
 HEDDLE_SHIM void mul(T* o, T const* a, T const* b) {
   raw<T, R> p = reg<R>(a) * reg<R>(b);
-  if constexpr (std::is_floating_point_v<T>) {
-#if defined(__x86_64__)
-    if constexpr (register_bytes<T, R> == 16) {
-      asm("" : "+x"(p));
-    } else if constexpr (register_bytes<T, R> < 16) {
-      for (int i = 0; i < R; ++i) p[i] = product_barrier(p[i]);
-    } else if constexpr (is_wide<T, R>) {
-#if !defined(__clang__)
-      asm("" : "+v"(p));
-#endif
-    }
+  if constexpr (register_bytes<T, R> < 16) {
+    for (int i = 0; i < R; ++i) p[i] = product_barrier(p[i]);
+  } else if constexpr (register_bytes<T, R> == 16) {
+#if defined(__aarch64__)
+    asm("" : "+w"(p));
 #else
-    if constexpr (register_bytes<T, R> == 16)
-      asm("" : "+w"(p));
-    else
-      for (int i = 0; i < R; ++i) p[i] = product_barrier(p[i]);
+    asm("" : "+x"(p));
+#endif
+  } else if constexpr (is_wide<T, R>) {
+#if !defined(__clang__)
+    asm("" : "+v"(p));
 #endif
   }
   reg<R>(o) = p;

@@ -15,20 +15,33 @@ namespace detail {
 #define HEDDLE_VEC_REG(...) __VA_ARGS__
 #endif
 
+// Integers are added and multiplied as unsigned ones, which wrap.
+template <class T>
+struct wrapping_of {
+  using type = T;
+};
+template <std::signed_integral T>
+struct wrapping_of<T> {
+  using type = std::make_unsigned_t<T>;
+};
+template <class T>
+using wrapping = typename wrapping_of<T>::type;
+
 // An operation is written twice: for one lane (device code) and for one register (host code).
-#define HEDDLE_VEC_BINARY(name, expression)                                    \
-  struct name {                                                                \
-    template <class T>                                                         \
-    static HEDDLE_TILE T one(T a, T b) {                                       \
-      return static_cast<T>(a expression b);                                   \
-    }                                                                          \
-    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) { \
-      registers::reg<R>(o) = registers::reg<R>(a) expression registers::reg<R>(b);                       \
-    })                                                                         \
+#define HEDDLE_VEC_BINARY(name, symbol)                                                                     \
+  struct name {                                                                                             \
+    template <class T>                                                                                      \
+    static HEDDLE_TILE T one(T a, T b) {                                                                    \
+      using U = wrapping<T>;                                                                                \
+      return static_cast<T>(static_cast<U>(a) symbol static_cast<U>(b));                                    \
+    }                                                                                                       \
+    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {    \
+      using U = registers::raw<wrapping<T>, R>;                                                             \
+      registers::reg<R>(o) = (registers::raw<T, R>)((U)registers::reg<R>(a) symbol (U)registers::reg<R>(b)); \
+    })                                                                                                      \
   }
 HEDDLE_VEC_BINARY(add_op, +);
 HEDDLE_VEC_BINARY(sub_op, -);
-HEDDLE_VEC_BINARY(div_op, /);
 HEDDLE_VEC_BINARY(and_op, &);
 HEDDLE_VEC_BINARY(or_op, |);
 HEDDLE_VEC_BINARY(xor_op, ^);
@@ -50,13 +63,26 @@ HEDDLE_VEC_COMPARE(eq_op, ==);
 HEDDLE_VEC_COMPARE(ne_op, !=);
 #undef HEDDLE_VEC_COMPARE
 
+struct div_op {
+  template <class T>
+  static HEDDLE_TILE T one(T a, T b) {
+    return static_cast<T>(a / b);
+  }
+  HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {
+    registers::reg<R>(o) = registers::reg<R>(a) / registers::reg<R>(b);
+  })
+};
 struct mul_op {
   template <class T>
   static HEDDLE_TILE T one(T a, T b) {
     return heddle::mul(a, b);
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {
-    registers::mul<R>(o, a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      registers::mul<R>(o, a, b);
+    else
+      registers::reg<R>(o) = (registers::raw<T, R>)((registers::raw<wrapping<T>, R>)registers::reg<R>(a) *
+                                                    (registers::raw<wrapping<T>, R>)registers::reg<R>(b));
   })
 };
 struct fma_op {
@@ -68,7 +94,9 @@ struct fma_op {
     if constexpr (std::is_floating_point_v<T>)
       registers::fma<R>(o, a, b, c);
     else
-      registers::reg<R>(o) = registers::reg<R>(a) * registers::reg<R>(b) + registers::reg<R>(c);
+      registers::reg<R>(o) = (registers::raw<T, R>)((registers::raw<wrapping<T>, R>)registers::reg<R>(a) *
+                                                        (registers::raw<wrapping<T>, R>)registers::reg<R>(b) +
+                                                    (registers::raw<wrapping<T>, R>)registers::reg<R>(c));
   })
 };
 struct select_op {
@@ -105,7 +133,7 @@ struct convert_op {
     return static_cast<To>(a);
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(To* o, T const* a) {
-    registers::reg<R>(o) = __builtin_convertvector(registers::reg<R>(a), registers::raw<To, R>);
+    registers::convert<R>(o, a);
   })
 };
 template <int Count, bool Left>
@@ -312,6 +340,11 @@ template <class A, class B>
   requires detail::vec_operands<A, B>
 HEDDLE_TILE auto mul(A const& a, B const& b) {
   return a * b;
+}
+template <class A, class B>
+  requires detail::vec_operands<A, B>
+HEDDLE_TILE auto add(A const& a, B const& b) {
+  return a + b;
 }
 template <class M, class A, class B>
   requires(is_vec<M> && detail::vec_operands<A, B>)
