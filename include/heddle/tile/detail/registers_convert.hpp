@@ -56,6 +56,10 @@ HEDDLE_SHIM void narrow_fp16(std::uint16_t* o, float const* a) {
 #else
 template <int R>
 inline constexpr bool has_fp16_conversion = false;
+template <int R>
+HEDDLE_SHIM void widen_fp16(float*, std::uint16_t const*) {}  // never called
+template <int R>
+HEDDLE_SHIM void narrow_fp16(std::uint16_t*, float const*) {}
 #endif
 
 }  // namespace heddle::detail::registers
