@@ -5,6 +5,13 @@
 /// Everything that needs no third party, with the cpu backend; report/ is left out. For short compile times include
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
+#include <heddle/attention/backward.hpp>
+#include <heddle/attention/forward.hpp>
+#include <heddle/attention/mask.hpp>
+#include <heddle/attention/merge.hpp>
+#include <heddle/attention/options.hpp>
+#include <heddle/attention/problem.hpp>
+#include <heddle/attention/softmax_monoid.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/config.hpp>
@@ -38,10 +45,13 @@
 #include <heddle/mesh/box.hpp>
 #include <heddle/mesh/placement.hpp>
 #include <heddle/mesh/runs.hpp>
+#include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/concat.hpp>
+#include <heddle/nn/cross_entropy.hpp>
 #include <heddle/nn/elementwise.hpp>
+#include <heddle/nn/embedding.hpp>
 #include <heddle/nn/layer.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/linear.hpp>
@@ -52,6 +62,8 @@
 #include <heddle/nn/recomputed.hpp>
 #include <heddle/nn/repeat.hpp>
 #include <heddle/nn/residual.hpp>
+#include <heddle/nn/rms_norm.hpp>
+#include <heddle/nn/rope.hpp>
 #include <heddle/nn/sequence.hpp>
 #include <heddle/nn/softmax.hpp>
 #include <heddle/optim/adam.hpp>
@@ -60,6 +72,15 @@
 #include <heddle/optim/rule.hpp>
 #include <heddle/optim/schedule.hpp>
 #include <heddle/optim/sgd.hpp>
+#include <heddle/pipeline/generate.hpp>
+#include <heddle/pipeline/layer_partition.hpp>
+#include <heddle/pipeline/operation.hpp>
+#include <heddle/pipeline/peak_memory.hpp>
+#include <heddle/pipeline/report.hpp>
+#include <heddle/pipeline/schedule.hpp>
+#include <heddle/pipeline/slots.hpp>
+#include <heddle/pipeline/transport.hpp>
+#include <heddle/pipeline/verify.hpp>
 #include <heddle/tile/canonical.hpp>
 #include <heddle/tile/context.hpp>
 #include <heddle/tile/functions.hpp>
