@@ -119,11 +119,15 @@ class leaf_visitor {
  public:
   HEDDLE_FN explicit leaf_visitor(F f) : f_(f) {}
 
-  template <std::size_t Rank, class... Leaves>
-  HEDDLE_FN void leaf(char const* name, dims<Rank> const& extents, leaf_options const& options, Leaves&... leaves) {
+  template <index_t... E, class... Leaves>
+  HEDDLE_FN void leaf(char const* name, extents<E...> const& sizes, leaf_options const& options, Leaves&... leaves) {
     std::size_t const before = path_.push(name);
-    f_(path_.c_str(), extents, options, leaves...);
+    f_(path_.c_str(), sizes, options, leaves...);
     path_.pop(before);
+  }
+  /// Passed on to a function object that wants to know.
+  HEDDLE_FN void bucket(int b) {
+    if constexpr (requires { f_.bucket(b); }) f_.bucket(b);
   }
   /// Runs `inside` with one more part on the path.
   template <class Part, class Inside>

@@ -35,8 +35,12 @@ struct repeat {
   }
   template <class Visitor, class... Trees>
   HEDDLE_FN void describe(Visitor& v, Trees&... trees) const {
-    for (index_t i = 0; i < count; ++i)
-      v.enter(first + i, [&] { inner.describe(v, trees.each[static_cast<std::size_t>(i)]...); });
+    for (index_t i = 0; i < count; ++i) describe_of(v, i, trees...);
+  }
+  /// The leaves of copy i alone.
+  template <class Visitor, class... Trees>
+  HEDDLE_FN void describe_of(Visitor& v, index_t i, Trees&... trees) const {
+    v.enter(first + i, [&] { inner.describe(v, trees.each[at(i)]...); });
   }
 
   HEDDLE_FN index_t out_width(index_t in) const { return in; }
