@@ -10,7 +10,7 @@ import re
 from blocks import blocks, functions, plain
 from tree import INCLUDE, fail, finish, headers, public_headers
 
-TAGS = re.compile(r"HEDDLE_(?:HD_)?FN\b|HEDDLE_TILE\b|HEDDLE_SHIM\b|HEDDLE_LAMBDA\b|\babi_tag\b|\bconsteval\b|HEDDLE_\w+_FN\b")
+TAGS = re.compile(r"\bHEDDLE_(?:FN|HD_FN|TILE|SHIM|LAMBDA|\w+_FN)\b|\babi_tag\b|\bconsteval\b")
 # Attributes and access words may stand before the word that tells what is declared.
 NEEDS = re.compile(r"(?:^|\s)(?:class|struct|union|enum|concept|using)\s+\w|\(|inline constexpr ")
 EXEMPT = re.compile(r"^(?:template <>|namespace\b|extern\b|static_assert\b|friend\b|#|\}|public:|private:)|= delete;|"
