@@ -77,7 +77,9 @@ class queued {
     drain();
     __atomic_store_n(&cancelled_, 0, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&failed_, 0, __ATOMIC_RELAXED) == 0) return;
-    std::rethrow_exception(state_->end_failure(submitted_));
+    std::exception_ptr const why = state_->end_failure(submitted_);
+    submit_cleanup([] {});  // so that an event recorded from now on lies after the failure
+    std::rethrow_exception(why);
   }
 
   /// Blocks until all work is over and leaves a failure to be reported later.
