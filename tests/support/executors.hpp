@@ -4,6 +4,7 @@
 /// @file
 /// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows.
 
+#include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>

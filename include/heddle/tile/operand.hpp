@@ -82,6 +82,14 @@ struct storage {
   alignas(64) T at[Rows * pitch];
 
   HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
+
+  template <class Shape>
+  HEDDLE_TILE void take_shape(Shape const& shape) {
+    rows = shape.rows;
+    columns = shape.rows == 1 ? shape.columns_of(0) : shape.columns;
+    last_columns = shape.rows == 0 ? 0 : shape.columns_of(shape.rows - 1);
+    HEDDLE_ASSERT(columns <= Columns, "a tile must have room for all columns", columns, Columns);
+  }
 };
 
 /// Whether an operand gives an operation its shape.
