@@ -114,6 +114,17 @@ HEDDLE_TILE constexpr T mul(T a, T b) {
   return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
 }
 
+/// a + b. Integers wrap.
+template <arithmetic T>
+HEDDLE_TILE constexpr T add(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return a + b;
+  } else {
+    using wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
+  }
+}
+
 /// a where the condition holds, else b.
 template <arithmetic T>
 HEDDLE_TILE constexpr T select(bool condition, T a, T b) {
@@ -173,6 +184,18 @@ HEDDLE_TILE T sqrt(T a) {
 #else
   return detail::hardware_sqrt(a);
 #endif
+}
+
+/// Shifted by one number of bits, fixed at compile time; right shifts of signed numbers keep the sign.
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_left(T a) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << Count);
+}
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_right(T a) {
+  return static_cast<T>(a >> Count);
 }
 
 /// Whether a condition holds everywhere, or anywhere: the condition itself for one number.
