@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor_view.hpp>
 
 /// @file
@@ -12,11 +13,7 @@ namespace tile {
 
 /// The number type in which tile operations compute with elements of T: float for the 16-bit and 8-bit types.
 template <class T>
-struct value_of {
-  using type = T;
-};
-template <class T>
-using value_t = typename value_of<std::remove_cv_t<T>>::type;
+using value_t = accumulator_t<std::remove_cv_t<T>>;
 
 /// An element as the number that callables see.
 template <class T>

@@ -129,7 +129,7 @@ class cpu_context : public operand_makers<4, 64> {
       L const sum = detail::reduce_elements(shape.rows, L::splat(identity), op, [&](index_t r) HEDDLE_LAMBDA {
         return f(detail::reader<Isa, w>(in, r).part(c, n)...);
       });
-      detail::store_lanes(v.data() + (j + c), sum, n);
+      store_as(v.data() + (j + c), sum, n);
     }
   }
 
@@ -147,10 +147,10 @@ class cpu_context : public operand_makers<4, 64> {
   static HEDDLE_SHIM void map_row(T* out, index_t n, F const& f, Reader const&... in) {
     index_t c = 0;
     for (; c + 2 * W <= n; c += 2 * W) {
-      detail::store_lanes(out + c, f(in.at(c)...));
-      detail::store_lanes(out + c + W, f(in.at(c + W)...));
+      store_as(out + c, f(in.at(c)...));
+      store_as(out + c + W, f(in.at(c + W)...));
     }
-    for (; c < n; c += W) detail::store_lanes(out + c, f(in.part(c, n - c)...), n - c);
+    for (; c < n; c += W) store_as(out + c, f(in.part(c, n - c)...), n - c);
   }
   template <int W, class T, class Op, class F, class... Reader>
   static HEDDLE_SHIM T reduce_row(index_t n, T identity, Op const& op, F const& f, Reader const&... in) {
@@ -164,12 +164,12 @@ class cpu_context : public operand_makers<4, 64> {
         n, identity, op,
         [&](index_t c) HEDDLE_LAMBDA {
           auto const value = f(in.at(c)...);
-          detail::store_lanes(out + c, value);
+          store_as(out + c, value);
           return value;
         },
         [&](index_t c, index_t left) HEDDLE_LAMBDA {
           auto const value = f(in.part(c, left)...);
-          detail::store_lanes(out + c, value, left);
+          store_as(out + c, value, left);
           return value;
         });
   }

@@ -16,49 +16,11 @@ namespace detail {
 template <class Isa, class T, int W>
 using lanes_vec = vec<T, W, (W < Isa::template lanes<T> ? W : Isa::template lanes<T>)>;
 
-/// Loads elements and widens them to the numbers that callables see.
-template <class V, class T>
-HEDDLE_SHIM V load_lanes(T const* p) {
-  if constexpr (std::is_same_v<T, lane_t<V>>) {
-    return V::load(p);
-  } else {
-    V r;
-    for (int i = 0; i < V::width; ++i) r.lane[i] = widen(p[i]);
-    return r;
-  }
-}
-template <class V, class T>
-HEDDLE_SHIM V load_lanes(T const* p, index_t n) {
-  if constexpr (std::is_same_v<T, lane_t<V>>) {
-    return V::load(p, n);
-  } else {
-    V r = V::zero();
-    for (int i = 0; i < V::width; ++i)
-      if (i < n) r.lane[i] = widen(p[i]);
-    return r;
-  }
-}
-template <class T, class V>
-HEDDLE_SHIM void store_lanes(T* p, V const& v) {
-  if constexpr (std::is_same_v<T, lane_t<V>>)
-    v.store(p);
-  else
-    for (int i = 0; i < V::width; ++i) p[i] = static_cast<T>(v.lane[i]);
-}
-template <class T, class V>
-HEDDLE_SHIM void store_lanes(T* p, V const& v, index_t n) {
-  if constexpr (std::is_same_v<T, lane_t<V>>)
-    v.store(p, n);
-  else
-    for (int i = 0; i < V::width; ++i)
-      if (i < n) p[i] = static_cast<T>(v.lane[i]);
-}
-
 template <class V, class T>
 struct row_reader {
   T const* p;
-  HEDDLE_SHIM V at(index_t c) const { return load_lanes<V>(p + c); }
-  HEDDLE_SHIM V part(index_t c, index_t n) const { return load_lanes<V>(p + c, n); }
+  HEDDLE_SHIM V at(index_t c) const { return load_as<V>(p + c); }
+  HEDDLE_SHIM V part(index_t c, index_t n) const { return load_as<V>(p + c, n); }
 };
 template <class V>
 struct same_reader {

@@ -13,51 +13,12 @@ namespace heddle {
 namespace tile {
 namespace detail {
 
-#if !defined(__CUDA_ARCH__)
-// The even and the odd lanes of two vectors, one after the other.
-template <int First, class T, int R, int... I>
-HEDDLE_SHIM void pick_every_second(T* o, T const* a, T const* b, std::integer_sequence<int, I...>) {
-  namespace r = heddle::detail::registers;
-  r::reg<R>(o) = __builtin_shufflevector(r::reg<R>(a), r::reg<R>(b), (2 * I + First)...);
-}
-#endif
-
-template <class V>
-HEDDLE_SHIM V every_second(V const& a, V const& b, std::integral_constant<int, 0>) {
-  V r;
-#if !defined(__CUDA_ARCH__)
-  pick_every_second<0, lane_t<V>, V::width>(r.lane, a.lane, b.lane, std::make_integer_sequence<int, V::width>{});
-#endif
-  return r;
-}
-template <class V>
-HEDDLE_SHIM V every_second(V const& a, V const& b, std::integral_constant<int, 1>) {
-  V r;
-#if !defined(__CUDA_ARCH__)
-  pick_every_second<1, lane_t<V>, V::width>(r.lane, a.lane, b.lane, std::make_integer_sequence<int, V::width>{});
-#endif
-  return r;
-}
-using even = std::integral_constant<int, 0>;
-using odd = std::integral_constant<int, 1>;
-
-/// Neighbours combined: the results of a, then those of b. Pre: V is one register.
-template <class V, class Op>
-HEDDLE_SHIM V combine_neighbours(V const& a, V const& b, Op const& op) {
-  return op(every_second(a, b, even{}), every_second(a, b, odd{}));
-}
-
-// T(lanes of all accumulators): neighbours first, so every level halves the accumulators, then the lanes.
-template <class V, int N, class Op, int... I>
-HEDDLE_SHIM lane_t<V> combine_lanes(V const (&acc)[N], Op const& op, std::integer_sequence<int, I...>) {
-  if constexpr (N > 1) {
-    V const half[N / 2] = {combine_neighbours(acc[2 * I], acc[2 * I + 1], op)...};
-    return combine_lanes<V, N / 2>(half, op, std::make_integer_sequence<int, (N / 2) / 2>{});
-  } else {
-    V v = acc[0];
-    for (int n = V::width; n > 1; n /= 2) v = combine_neighbours(v, v, op);
-    return v.lane[0];
-  }
+// T(64) over the accumulators, which hold the lanes in order.
+template <class V, int... U, class Op>
+HEDDLE_SHIM lane_t<V> combine_accumulators(std::integer_sequence<int, U...>, V const* acc, Op const& op) {
+  vec<lane_t<V>, lane_count, V::register_lanes> lanes;
+  (acc[U].store(lanes.lane + U * V::width), ...);
+  return heddle::tree_reduce(lanes, op);
 }
 
 template <class V, int... U, class Op, class Chunk>
@@ -102,7 +63,7 @@ HEDDLE_SHIM lane_t<V> reduce_block_lanes(index_t n, lane_t<V> identity, Op const
     for (int u = 0; u < count && c + u * V::width < n; ++u) last[u] = part(c + u * V::width, n - c - u * V::width);
     add_last<V>(accumulators{}, acc, last, n - c, op);
   }
-  return combine_lanes<V, count>(acc, op, std::make_integer_sequence<int, count / 2>{});
+  return combine_accumulators<V>(accumulators{}, acc, op);
 }
 
 /// A row of any length.
