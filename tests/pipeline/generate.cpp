@@ -8,7 +8,8 @@ namespace pl = heddle::pipeline;
 namespace {
 std::string line(std::vector<pl::operation> const& list) {
   std::string t;
-  for (pl::operation const& op : list) t += (t.empty() ? "" : " ") + std::string(token(op.kind)) + std::to_string(op.microbatch);
+  for (pl::operation const& op : list)
+    t += (t.empty() ? "" : " ") + std::string(token(op.kind)) + std::to_string(op.microbatch);
   return t;
 }
 }  // namespace

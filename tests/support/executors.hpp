@@ -7,6 +7,7 @@
 
 #include <heddle/exec/openmp_executor.hpp>
 #include <heddle/exec/queued.hpp>
+#include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>

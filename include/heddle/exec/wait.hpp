@@ -86,7 +86,8 @@ class backoff {
   backoff(backoff const&) = delete;
   backoff& operator=(backoff const&) = delete;
   HEDDLE_FN ~backoff() {
-    if (budget_ && spun_ > 0 && yields_ == 0 && budget_->spins < spin_budget::most) budget_->spins *= 2;
+    if (budget_ && spun_ > 0 && yields_ == 0)
+      budget_->spins = budget_->spins < spin_budget::most / 2 ? budget_->spins * 2 : spin_budget::most;
   }
 
   /// True while waiting is cheap; false when the thread should park.

@@ -14,6 +14,8 @@ template <class X, class Y>
 struct softmax_program {
   using value = tile::value_t<X>;
 
+  static constexpr value lowest = -static_cast<value>(__builtin_inff());
+
   view<X const, 2> x;
   view<Y, 2> y;
 
@@ -36,29 +38,22 @@ struct softmax_program {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     auto const out = ctx.ref(y, row, 0, x.extent(1));
-    constexpr value lowest = -static_cast<value>(__builtin_inff());
 
-    ctx.reduce_of(s.peak, tile::pass, tile::maximum, lowest, in);
+    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [](auto m) HEDDLE_LAMBDA {
-      using V = decltype(m);
-      return select(m == splat<V>(lowest), splat<V>(value(0)), m);
-    }, s.peak);
-    auto const weight = [](auto v, auto m) HEDDLE_LAMBDA { return exp(v - m); };
+    ctx.map(s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
+    auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp(v - m); };
     // A wide y holds the weights until their sum is known; a narrow one would round them twice.
     constexpr bool keeps = std::is_same_v<Y, value>;
     if constexpr (keeps)
       ctx.map_reduce_to(out, s.scale, weight, tile::plus, value(0), in, s.peak);
     else
       ctx.reduce_of(s.scale, weight, tile::plus, value(0), in, s.peak);
-    ctx.map(s.scale, [](auto t) HEDDLE_LAMBDA {
-      using V = decltype(t);
-      return select(t == splat<V>(value(0)), splat<V>(value(0)), splat<V>(value(1)) / t);
-    }, s.scale);
+    ctx.map(s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); }, s.scale);
     if constexpr (keeps)
       ctx.map_to(out, tile::product, out, s.scale);
     else
-      ctx.map_to(out, [](auto v, auto m, auto scale) HEDDLE_LAMBDA { return mul(exp(v - m), scale); }, in, s.peak,
+      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp(v - m), scale); }, in, s.peak,
                  s.scale);
   }
 };
@@ -94,7 +89,7 @@ struct softmax_backward_program {
     auto const gradient = ctx.ref(dy, row, 0, y.extent(1));
     auto const out = ctx.ref(dx, row, 0, y.extent(1));
     ctx.reduce_of(s.dot, tile::product, tile::plus, value(0), weights, gradient);
-    ctx.map_to(out, [](auto w, auto g, auto dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights, gradient, s.dot);
+    ctx.map_to(out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights, gradient, s.dot);
   }
 };
 

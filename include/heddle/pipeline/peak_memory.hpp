@@ -23,11 +23,16 @@ struct memory_step {
 
 HEDDLE_FN constexpr memory_step step_of(op_kind kind, stage_bytes const& b, bool forward_only) noexcept {
   switch (kind) {
-    case op_kind::forward: return {b.saved + b.kept, forward_only ? -b.saved - b.kept : 0};
-    case op_kind::backward_input: return {b.deferred, -b.saved};
-    case op_kind::backward_weight: return {0, -b.kept - b.deferred};
-    case op_kind::backward: return {b.deferred, -b.saved - b.kept - b.deferred};
-    default: return {0, 0};
+    case op_kind::forward:
+      return {b.saved + b.kept, forward_only ? -b.saved - b.kept : 0};
+    case op_kind::backward_input:
+      return {b.deferred, -b.saved};
+    case op_kind::backward_weight:
+      return {0, -b.kept - b.deferred};
+    case op_kind::backward:
+      return {b.deferred, -b.saved - b.kept - b.deferred};
+    default:
+      return {0, 0};
   }
 }
 

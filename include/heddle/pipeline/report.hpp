@@ -51,9 +51,9 @@ struct verify_report {
   static constexpr std::size_t most = 1000;  ///< further violations are only counted
 
   std::vector<violation> violations;
-  std::vector<std::string> notes;    ///< true remarks that break no rule
-  std::vector<index_t> peak_bytes;   ///< per device, where bytes per stage were given
-  index_t suppressed = 0;            ///< violations beyond `most`
+  std::vector<std::string> notes;   ///< true remarks that break no rule
+  std::vector<index_t> peak_bytes;  ///< per device, where bytes per stage were given
+  index_t suppressed = 0;           ///< violations beyond `most`
 
   HEDDLE_FN verify_report() = default;
   HEDDLE_FN verify_report(verify_report const&) = default;

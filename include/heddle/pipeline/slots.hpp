@@ -12,7 +12,8 @@
 
 namespace heddle::pipeline {
 
-/// How long something of one microbatch stays on one stage. Ends are inclusive: a slot is free behind the last operation.
+/// How long something of one microbatch stays on one stage. Ends are inclusive: a slot is free behind the last
+/// operation.
 enum class span : std::uint8_t {
   saved,     ///< F to B
   kept,      ///< F to W
@@ -46,7 +47,8 @@ class slot_table {
 
   /// The slot of a microbatch, in [0, count); -1 where the schedule has no such span.
   HEDDLE_FN int slot(int stage, span which, int microbatch) const {
-    HEDDLE_EXPECTS(microbatch >= 0 && microbatch < microbatches_, "the microbatch must exist", microbatch, microbatches_);
+    HEDDLE_EXPECTS(microbatch >= 0 && microbatch < microbatches_, "the microbatch must exist", microbatch,
+                   microbatches_);
     return slot_[row(stage, which) * static_cast<std::size_t>(microbatches_) + static_cast<std::size_t>(microbatch)];
   }
 

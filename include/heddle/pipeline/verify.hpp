@@ -36,18 +36,19 @@ HEDDLE_FN void check_memory(schedule const& s, verify_options const& options, ve
   auto const& bytes = options.bytes;
   auto const& limits = options.limit_bytes;
   if (bytes.size() > 1 && bytes.size() != stages)
-    report.add(rule::memory, {}, "bytes are given for " + std::to_string(bytes.size()) + " of " +
-                                     std::to_string(stages) + " stages");
+    report.add(rule::memory, {},
+               "bytes are given for " + std::to_string(bytes.size()) + " of " + std::to_string(stages) + " stages");
   else if (limits.size() > 1 && limits.size() != devices)
-    report.add(rule::memory, {}, "limits are given for " + std::to_string(limits.size()) + " of " +
-                                     std::to_string(devices) + " devices");
+    report.add(rule::memory, {},
+               "limits are given for " + std::to_string(limits.size()) + " of " + std::to_string(devices) + " devices");
   else if (!bytes.empty()) {
     report.peak_bytes = peak_bytes(s, bytes);
     for (std::size_t d = 0; d < devices && !limits.empty(); ++d) {
       index_t const limit = limits.size() == 1 ? limits[0] : limits[d];
       if (report.peak_bytes[d] > limit)
-        report.add(rule::memory, {}, "device " + std::to_string(d) + " needs " + std::to_string(report.peak_bytes[d]) +
-                                         " bytes of its " + std::to_string(limit));
+        report.add(rule::memory, {},
+                   "device " + std::to_string(d) + " needs " + std::to_string(report.peak_bytes[d]) + " bytes of its " +
+                       std::to_string(limit));
     }
   }
 }
@@ -55,10 +56,10 @@ HEDDLE_FN void check_memory(schedule const& s, verify_options const& options, ve
 
 /// Lists everything that is wrong with a schedule, at compute level or lowered.
 ///
-/// Accepts any value, however broken, and reports: V1 exactly-once, V2 placement, V3 order and deadlock (with a shortest
-/// cycle) under `options.link`, V4 messages, V5 peak memory from order alone, V6 and V7 the optimizer, W ascending weight
-/// gradients. Errors: none but a lack of memory. Complexity: O(operations + stages * microbatches), times the number
-/// of knotted operations where there is a deadlock.
+/// Accepts any value, however broken, and reports: V1 exactly-once, V2 placement, V3 order and deadlock (with a
+/// shortest cycle) under `options.link`, V4 messages, V5 peak memory from order alone, V6 and V7 the optimizer, W
+/// ascending weight gradients. Errors: none but a lack of memory. Complexity: O(operations + stages * microbatches),
+/// times the number of knotted operations where there is a deadlock.
 HEDDLE_FN verify_report verify(schedule const& s, verify_options const& options = {}) {
   verify_report report;
   if (!detail::check_sizes(s, report)) return report;

@@ -33,17 +33,19 @@ HEDDLE_TILE V combine_tree(V* values, index_t n, Op const& op) {
 /// The same tree over leaf(0) ... leaf(n - 1), made one at a time in ascending order, in O(log n) memory.
 template <class V, class Op, class Leaf>
 HEDDLE_TILE V stream_tree(index_t n, Op const& op, Leaf const& leaf) {
-  if (n == 1) return leaf(index_t{0});
   index_t q = 1;
   while (2 * q <= n) q *= 2;
   index_t const folded = n - q;
   V stack[48];
   int depth = 0;
-  for (index_t i = 0; i < q; ++i) {
-    V value = leaf(i < folded ? 2 * i : i + folded);
-    if (i < folded) value = op(value, leaf(2 * i + 1));
-    for (index_t done = i + 1; done % 2 == 0; done /= 2) value = op(stack[--depth], value);
-    stack[depth++] = value;
+  for (index_t i = 0; i < n; ++i) {
+    stack[depth++] = leaf(i);
+    // In half leaves, of which the perfect tree has 2 q: a folded leaf takes one, the others take two. Every factor
+    // of two in the end of what is there completes one node.
+    bool const half = i < 2 * folded;
+    index_t const end = half ? i + 1 : 2 * (i - folded + 1);
+    int merges = __builtin_ctzll(static_cast<unsigned long long>(end)) - (half ? 0 : 1);
+    for (; merges > 0; --merges, --depth) stack[depth - 2] = op(stack[depth - 2], stack[depth - 1]);
   }
   return stack[0];
 }
@@ -60,10 +62,10 @@ HEDDLE_TILE V reduce_block(index_t n, V identity, Op const& op, At const& at) {
 /// Elements [0, n) of a row of any length.
 template <class V, class Op, class At>
 HEDDLE_TILE V reduce_elements(index_t n, V identity, Op const& op, At const& at) {
-  if (n <= block_elements) return reduce_block(n, identity, op, at);
-  return stream_tree<V>(ceil_div(n, block_elements), op, [&](index_t block) HEDDLE_LAMBDA {
+  index_t const blocks = n <= block_elements ? 1 : ceil_div(n, block_elements);
+  return stream_tree<V>(blocks, op, [&](index_t block) HEDDLE_LAMBDA {
     index_t const first = block * block_elements;
-    index_t const count = n - first < block_elements ? n - first : block_elements;
+    index_t const count = n - first < block_elements ? n - first : index_t{block_elements};
     return reduce_block(count, identity, op, [&](index_t e) HEDDLE_LAMBDA { return at(first + e); });
   });
 }

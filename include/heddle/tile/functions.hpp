@@ -10,7 +10,7 @@ namespace tile {
 struct plus_fn {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V a, V b) const {
+  HEDDLE_TILE V operator()(V const& a, V const& b) const {
     return a + b;
   }
 };
@@ -18,21 +18,21 @@ struct plus_fn {
 struct maximum_fn {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V a, V b) const {
+  HEDDLE_TILE V operator()(V const& a, V const& b) const {
     return max(a, b);
   }
 };
 struct minimum_fn {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V a, V b) const {
+  HEDDLE_TILE V operator()(V const& a, V const& b) const {
     return min(a, b);
   }
 };
 struct pass_fn {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V a) const {
+  HEDDLE_TILE V operator()(V const& a) const {
     return a;
   }
 };
@@ -40,7 +40,7 @@ struct pass_fn {
 struct product_fn {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V a, V b) const {
+  HEDDLE_TILE V operator()(V const& a, V const& b) const {
     return mul(a, b);
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor_view.hpp>
 
 /// @file
@@ -12,11 +13,7 @@ namespace tile {
 
 /// The number type in which tile operations compute with elements of T: float for the 16-bit and 8-bit types.
 template <class T>
-struct value_of {
-  using type = T;
-};
-template <class T>
-using value_t = typename value_of<std::remove_cv_t<T>>::type;
+using value_t = accumulator_t<std::remove_cv_t<T>>;
 
 /// An element as the number that callables see.
 template <class T>
@@ -82,6 +79,14 @@ struct storage {
   alignas(64) T at[Rows * pitch];
 
   HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
+
+  template <class Shape>
+  HEDDLE_TILE void take_shape(Shape const& shape) {
+    rows = shape.rows;
+    columns = shape.rows == 1 ? shape.columns_of(0) : shape.columns;
+    last_columns = shape.rows == 0 ? 0 : shape.columns_of(shape.rows - 1);
+    HEDDLE_ASSERT(columns <= Columns, "a tile must have room for all columns", columns, Columns);
+  }
 };
 
 /// Whether an operand gives an operation its shape.

@@ -64,13 +64,13 @@ class reference_context : public operand_makers<3, 5> {
   }
   template <class T, int Columns, class F, class... In>
   HEDDLE_FN void map(tile_of<T, Columns>& s, F const& f, In const&... in) const {
-    copy_shape(s, detail::shape_of(in...));
+    s.take_shape(detail::shape_of(in...));
     map_to(s, f, in...);
   }
   template <class T, int Columns, class F, class Op, class... In>
   HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F const& f, Op const& op, T identity,
                             In const&... in) const {
-    copy_shape(s, detail::shape_of(in...));
+    s.take_shape(detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
   template <class T, int Columns, class Op>
@@ -133,14 +133,6 @@ class reference_context : public operand_makers<3, 5> {
   }
 
  private:
-  template <class Tile, class Shape>
-  static HEDDLE_FN void copy_shape(Tile& s, Shape const& shape) {
-    s.rows = shape.rows;
-    s.columns = shape.rows == 1 ? shape.columns_of(0) : shape.columns;
-    s.last_columns = shape.columns_of(shape.rows - 1);
-    HEDDLE_ASSERT(s.columns <= Tile::pitch, "a tile must have room for all columns", s.columns, Tile::pitch);
-  }
-
   void* shared_;
   index_t tile_;
 };

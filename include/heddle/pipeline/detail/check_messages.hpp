@@ -17,7 +17,8 @@ HEDDLE_FN void check_superfluous(schedule const& s, verify_report& report) {
     int const to = is_activation(op.kind) ? op.stage + 1 : op.stage - 1;
     if (op.stage < 0 || op.stage >= s.stages) return;  // reported as out of range
     if (to < 0 || to >= s.stages)
-      report.add(rule::matching, {at}, to_string(op) + " leads to stage " + std::to_string(to) + ", which does not exist");
+      report.add(rule::matching, {at},
+                 to_string(op) + " leads to stage " + std::to_string(to) + ", which does not exist");
     else if (!crosses(s, op.stage, to))
       report.add(rule::matching, {at},
                  to_string(op) + " is not needed: stages " + std::to_string(op.stage) + " and " + std::to_string(to) +

@@ -31,15 +31,17 @@ HEDDLE_FN bool check_sizes(schedule const& s, verify_report& report) {
   else if (index_t{s.stages} * s.microbatches > largest_table)
     report.add(rule::exactly_once, {}, "more than 4194304 pairs of stage and microbatch can't be checked");
   if (s.order.size() != static_cast<std::size_t>(s.devices))
-    report.add(rule::placement, {}, "there are " + std::to_string(s.order.size()) + " lists for " +
-                                        std::to_string(s.devices) + " devices");
+    report.add(rule::placement, {},
+               "there are " + std::to_string(s.order.size()) + " lists for " + std::to_string(s.devices) + " devices");
   if (s.placement.size() != static_cast<std::size_t>(s.stages))
-    report.add(rule::placement, {}, "the placement names " + std::to_string(s.placement.size()) + " of " +
-                                        std::to_string(s.stages) + " stages");
+    report.add(
+        rule::placement, {},
+        "the placement names " + std::to_string(s.placement.size()) + " of " + std::to_string(s.stages) + " stages");
   for (std::size_t v = 0; v < s.placement.size(); ++v)
     if (s.placement[v] < 0 || s.placement[v] >= s.devices)
-      report.add(rule::placement, {}, "stage " + std::to_string(v) + " is placed on device " +
-                                          std::to_string(s.placement[v]) + ", which does not exist");
+      report.add(rule::placement, {},
+                 "stage " + std::to_string(v) + " is placed on device " + std::to_string(s.placement[v]) +
+                     ", which does not exist");
   return report.violations.size() == before;
 }
 
@@ -54,7 +56,8 @@ HEDDLE_FN void check_present(schedule const& s, op_table const& table, verify_re
     }
     op_place const first = table.find(op.kind, op.stage, op.microbatch);
     if (!(first == at))
-      report.add(is_message(op.kind) ? rule::matching : rule::exactly_once, {first, at}, to_string(op) + " stands twice");
+      report.add(is_message(op.kind) ? rule::matching : rule::exactly_once, {first, at},
+                 to_string(op) + " stands twice");
   });
 }
 
@@ -120,8 +123,9 @@ HEDDLE_FN void check_optimizer(schedule const& s, op_table const& table, verify_
     op_place const update = table.find(op_kind::optimizer, op.stage, 0);
     if (update.device != at.device || update.position > at.position) return;
     if (op.kind != op_kind::backward_weight)
-      report.add(rule::version, {update, at}, "O" + std::to_string(op.stage) + " overwrites the weights that " +
-                                                  to_string(op) + " is still to read");
+      report.add(
+          rule::version, {update, at},
+          "O" + std::to_string(op.stage) + " overwrites the weights that " + to_string(op) + " is still to read");
     if (op.kind == op_kind::backward_weight || op.kind == op_kind::backward)
       report.add(rule::optimizer, {update, at},
                  "O" + std::to_string(op.stage) + " comes before the gradient of " + to_string(op));
@@ -136,7 +140,8 @@ HEDDLE_FN void check_weight_order(schedule const& s, verify_report& report) {
     if (op.stage < 0 || op.stage >= s.stages) return;
     op_place& before = last[static_cast<std::size_t>(op.stage)];
     if (before.device == at.device) {
-      operation const& earlier = s.order[static_cast<std::size_t>(at.device)][static_cast<std::size_t>(before.position)];
+      operation const& earlier =
+          s.order[static_cast<std::size_t>(at.device)][static_cast<std::size_t>(before.position)];
       if (earlier.microbatch > op.microbatch)
         report.add(rule::weight_order, {before, at},
                    to_string(op) + " comes after " + to_string(earlier) + ": weight gradients must ascend");

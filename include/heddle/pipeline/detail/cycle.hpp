@@ -53,7 +53,7 @@ class cycle_search {
           int& via = from_[static_cast<std::size_t>(e->to)];
           if (via >= 0) continue;
           via = level[i];
-          (e->to / 2 == e->from / 2 ? level : next).push_back(e->to);
+          (g_.unit_at(e->to) == g_.unit_at(e->from) ? level : next).push_back(e->to);
         }
       level.swap(next);
       next.clear();
@@ -65,7 +65,8 @@ class cycle_search {
   HEDDLE_FN std::vector<int> path(int start, int last) const {
     std::vector<int> units;
     for (int n = last;; n = from_[static_cast<std::size_t>(n)]) {
-      if (units.empty() || units.back() != n / 2) units.push_back(n / 2);
+      int const u = g_.unit_at(n);
+      if (units.empty() || units.back() != u) units.push_back(u);
       if (n == start) break;
     }
     if (units.size() > 1 && units.front() == units.back()) units.pop_back();
@@ -77,8 +78,9 @@ class cycle_search {
   std::vector<int> from_;
 };
 
-/// The units of a shortest cycle, each waiting for the one behind it in the list; empty where there is none.
-/// Looks from the first 4096 knotted nodes only, so on very large knots a shorter one may exist.
+/// The units of a shortest cycle, each waiting for the one behind it in the list and the last for the first; empty
+/// where there is none. Starts with the lowest unit. Looks from the first 4096 knotted nodes only, so on very large
+/// knots a shorter one may exist.
 HEDDLE_FN std::vector<int> shortest_cycle(graph const& g) {
   std::vector<char> const in = knotted(g);
   std::vector<int> shortest;
@@ -92,6 +94,7 @@ HEDDLE_FN std::vector<int> shortest_cycle(graph const& g) {
     shortest.swap(found);
     best = static_cast<int>(shortest.size());
   }
+  std::rotate(shortest.begin(), std::min_element(shortest.begin(), shortest.end()), shortest.end());
   return shortest;
 }
 
@@ -110,9 +113,10 @@ HEDDLE_FN void check_order(schedule const& s, graph const& g, verify_report& rep
     return s.order[static_cast<std::size_t>(p.device)][static_cast<std::size_t>(p.position)];
   };
   for (graph::inversion const& i : g.inversions())
-    report.add(rule::order, {i.here, i.needed},
-               to_string(op_at(i.here)) + " needs " + to_string(op_at(i.needed)) +
-                   (g.of(i.here) == g.of(i.needed) ? ", which is issued together with it" : ", which stands behind it"));
+    report.add(
+        rule::order, {i.here, i.needed},
+        to_string(op_at(i.here)) + " needs " + to_string(op_at(i.needed)) +
+            (g.of(i.here) == g.of(i.needed) ? ", which is issued together with it" : ", which stands behind it"));
   std::vector<int> const cycle = shortest_cycle(g);
   if (cycle.empty()) return;
   std::string text = "deadlock: ";

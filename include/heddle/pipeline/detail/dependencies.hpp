@@ -34,12 +34,19 @@ HEDDLE_FN void for_each_dependency(schedule const& s, op_table const& table, boo
       need(lowered && crosses(s, v, v + 1) ? table.find(op_kind::receive_gradient, v + 1, m)
                                            : table.input_gradient(v + 1, m));
       break;
-    case op_kind::backward_weight: need(table.find(op_kind::backward_input, v, m)); break;
-    case op_kind::send_activation: need(table.find(op_kind::forward, v, m)); break;
-    case op_kind::send_gradient: need(table.input_gradient(v, m)); break;
+    case op_kind::backward_weight:
+      need(table.find(op_kind::backward_input, v, m));
+      break;
+    case op_kind::send_activation:
+      need(table.find(op_kind::forward, v, m));
+      break;
+    case op_kind::send_gradient:
+      need(table.input_gradient(v, m));
+      break;
     case op_kind::receive_activation:
     case op_kind::receive_gradient:
-    case op_kind::optimizer: break;
+    case op_kind::optimizer:
+      break;
   }
 }
 

@@ -27,13 +27,13 @@ HEDDLE_FN std::vector<message> messages_of(schedule const& s, op_table const& ta
     op_place const receive = table.find(other, op.stage, op.microbatch);
     if (receive.device >= 0) found.push_back({at.device, receive.device, at, receive});
   });
-  std::stable_sort(found.begin(), found.end(), [](message const& a, message const& b) {
-    return a.from != b.from ? a.from < b.from : a.to < b.to;
-  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](message const& a, message const& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   return found;
 }
 
 /// What waits for what. A unit is an operation, or neighbours issued together; node 2u is its start and 2u + 1 its end.
+/// Where room for messages is bounded, each that may have to wait has a node of its own: it finds room.
 /// An edge a -> b says that b happens no earlier than a, plus one link latency where marked.
 class graph {
  public:
@@ -70,7 +70,11 @@ class graph {
   HEDDLE_FN ~graph() = default;
 
   HEDDLE_FN int units() const noexcept { return static_cast<int>(unit_.size()); }
-  HEDDLE_FN int nodes() const noexcept { return 2 * units(); }
+  HEDDLE_FN int nodes() const noexcept { return 2 * units() + static_cast<int>(room_.size()); }
+  /// The unit that a node belongs to.
+  HEDDLE_FN int unit_at(int node) const noexcept {
+    return node < 2 * units() ? node / 2 : room_[at(node - 2 * units())];
+  }
   HEDDLE_FN unit const& describe(int u) const noexcept { return unit_[at(u)]; }
   HEDDLE_FN int of(op_place p) const noexcept { return unit_of_[at(p.device)][at(p.position)]; }
 
@@ -117,21 +121,29 @@ class graph {
   HEDDLE_FN void add_messages(std::vector<message> const& all, transport const& link) {
     for (std::size_t lo = 0, hi; lo < all.size(); lo = hi) {
       for (hi = lo; hi < all.size() && all[hi].from == all[lo].from && all[hi].to == all[lo].to;) ++hi;
+      std::vector<int> received;
+      for (std::size_t i = lo; i < hi; ++i) received.push_back(of(all[i].receive));
+      std::sort(received.begin(), received.end());
       for (std::size_t i = lo; i < hi; ++i) {
-        int const sent = of(all[i].send), received = of(all[i].receive);
-        join(2 * sent, 2 * received + 1, true);
-        if (link.capacity == transport::rendezvous) join(2 * received, 2 * sent + 1, true);
+        // The n-th send finds room once the (n - capacity)-th receive, in the receiver's order, has ended.
+        auto const n = static_cast<index_t>(i - lo) - link.capacity;
+        bool const waits = link.capacity > 0 && n >= 0;
+        add_message(of(all[i].send), of(all[i].receive), waits ? received[static_cast<std::size_t>(n)] : -1);
+        if (link.capacity == transport::rendezvous) join(2 * of(all[i].receive), 2 * of(all[i].send) + 1, true);
       }
-      if (link.capacity > 0) add_capacity(all, lo, hi, static_cast<std::size_t>(link.capacity));
     }
   }
 
-  // The n-th send of a direction finds room once the (n - k)-th receive, in the receiver's order, has ended.
-  HEDDLE_FN void add_capacity(std::vector<message> const& all, std::size_t lo, std::size_t hi, std::size_t k) {
-    std::vector<int> received;
-    for (std::size_t i = lo; i < hi; ++i) received.push_back(of(all[i].receive));
-    std::sort(received.begin(), received.end());
-    for (std::size_t i = lo + k; i < hi; ++i) join(2 * received[i - lo - k] + 1, 2 * of(all[i].send) + 1, false);
+  HEDDLE_FN void add_message(int sent, int received, int makes_room) {
+    int leaves = 2 * sent;
+    if (makes_room >= 0) {
+      leaves = nodes();
+      room_.push_back(sent);
+      join(2 * sent, leaves, false);
+      join(2 * makes_room + 1, leaves, false);
+      join(leaves, 2 * sent + 1, false);
+    }
+    join(leaves, 2 * received + 1, true);
   }
 
   HEDDLE_FN void sort_edges() {
@@ -146,6 +158,7 @@ class graph {
 
   std::vector<unit> unit_;
   std::vector<std::vector<int>> unit_of_;
+  std::vector<int> room_;
   std::vector<edge> edges_;
   std::vector<std::size_t> first_;
   std::vector<inversion> backward_;
