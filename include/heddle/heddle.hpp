@@ -7,6 +7,7 @@
 
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
+#include <heddle/attention/layer.hpp>
 #include <heddle/attention/mask.hpp>
 #include <heddle/attention/merge.hpp>
 #include <heddle/attention/options.hpp>
@@ -16,9 +17,13 @@
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/config.hpp>
 #include <heddle/core/arith.hpp>
+#include <heddle/core/bf16.hpp>
 #include <heddle/core/contracts.hpp>
 #include <heddle/core/error.hpp>
 #include <heddle/core/extents.hpp>
+#include <heddle/core/fp16.hpp>
+#include <heddle/core/fp8.hpp>
+#include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor.hpp>
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/core/text.hpp>
@@ -45,6 +50,7 @@
 #include <heddle/mesh/box.hpp>
 #include <heddle/mesh/placement.hpp>
 #include <heddle/mesh/runs.hpp>
+#include <heddle/model/decoder.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>
@@ -52,6 +58,7 @@
 #include <heddle/nn/cross_entropy.hpp>
 #include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
+#include <heddle/nn/ends.hpp>
 #include <heddle/nn/layer.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/linear.hpp>
@@ -66,6 +73,7 @@
 #include <heddle/nn/rope.hpp>
 #include <heddle/nn/sequence.hpp>
 #include <heddle/nn/softmax.hpp>
+#include <heddle/nn/staged.hpp>
 #include <heddle/optim/adam.hpp>
 #include <heddle/optim/clip.hpp>
 #include <heddle/optim/flat.hpp>
