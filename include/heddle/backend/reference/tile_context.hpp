@@ -43,7 +43,7 @@ class reference_context : public operand_makers<3, 5> {
   HEDDLE_FN void reduce_of(column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) const {
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
-      c.at[r] = detail::reduce_elements(shape.columns_of(r), identity, op,
+      c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), identity, op,
                                         [&](index_t e) { return f(detail::element_of(in, r, e)...); });
   }
 
