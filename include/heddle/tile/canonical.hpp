@@ -52,7 +52,7 @@ HEDDLE_TILE V stream_tree(index_t n, Op const& op, Leaf const& leaf) {
 
 /// Elements [0, n) of one block, in lanes. `at(e)` gives element e. Pre: n <= 4096.
 template <class V, class Op, class At>
-HEDDLE_TILE V reduce_block(index_t n, V identity, Op const& op, At const& at) {
+HEDDLE_TILE V reduce_block(index_t n, V const& identity, Op const& op, At const& at) {
   V lanes[lane_count];
   for (int lane = 0; lane < lane_count; ++lane) lanes[lane] = identity;
   for (index_t e = 0; e < n; ++e) lanes[e % lane_count] = op(lanes[e % lane_count], at(e));
@@ -61,7 +61,7 @@ HEDDLE_TILE V reduce_block(index_t n, V identity, Op const& op, At const& at) {
 
 /// Elements [0, n) of a row of any length.
 template <class V, class Op, class At>
-HEDDLE_TILE V reduce_elements(index_t n, V identity, Op const& op, At const& at) {
+HEDDLE_TILE V reduce_elements(index_t n, V const& identity, Op const& op, At const& at) {
   index_t const blocks = n <= block_elements ? 1 : ceil_div(n, block_elements);
   return stream_tree<V>(blocks, op, [&](index_t block) HEDDLE_LAMBDA {
     index_t const first = block * block_elements;

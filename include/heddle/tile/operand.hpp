@@ -23,6 +23,10 @@ HEDDLE_TILE value_t<T> widen(T const& element) {
 
 HEDDLE_HD_FN constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
 
+namespace detail {
+HEDDLE_HD_FN constexpr index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
+}  // namespace detail
+
 /// Rows of a matrix, or blocks of a vector that lie one after the other; the last row may be shorter.
 /// Element (row, column) = data[row * row_stride + column * column_stride]. It gives an operation its shape.
 template <class T>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/backend/cpu/tile_mma.hpp>
 #include <heddle/backend/cpu/tile_reduce.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/tile/targets.hpp>
@@ -18,7 +19,7 @@ class cpu_context : public operand_makers<4, 64> {
 
  public:
   using base::rows;
-  static constexpr int stages = 1;
+  static constexpr int mt = detail::cpu_mt, nt = detail::cpu_nt, kt = detail::cpu_kt, stages = 1;
 
   template <class T>
   using column_of = column<T, rows>;
@@ -87,6 +88,43 @@ class cpu_context : public operand_makers<4, 64> {
   }
 
   template <class T>
+  using operand_a = detail::packed_a<T>;
+  template <class T>
+  using operand_b = detail::packed_b<T>;
+  template <class T>
+  using accumulator = detail::packed_sums<T>;
+
+  template <class T, matrix_view V>
+  HEDDLE_SHIM void copy_async(operand_a<T>& o, V const& a, index_t i, index_t k) const {
+    detail::pack_rows<Isa>(o, a, i, k);
+  }
+  template <class T, matrix_view V>
+  HEDDLE_SHIM void copy_async(operand_b<T>& o, V const& b, index_t k, index_t j) const {
+    detail::pack_columns<Isa>(o, b, k, j);
+  }
+  HEDDLE_SHIM void commit() const {}
+  template <int N>
+  HEDDLE_SHIM void wait() const {}
+  template <class T>
+  HEDDLE_SHIM accumulator<T>& zero(accumulator<T>& sums) const {
+    __builtin_memset(sums.at, 0, sizeof sums.at);
+    return sums;
+  }
+  template <class T>
+  HEDDLE_SHIM void mma(accumulator<T>& sums, operand_a<T> const& a, operand_b<T> const& b, index_t depth) const {
+    detail::multiply_packed<Isa>(sums, a, b, depth);
+  }
+  template <matrix_view V, class T, class F, class... In>
+  HEDDLE_SHIM void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F const& f,
+                         In const&... in) const {
+    using shape = detail::micro_shape<Isa, T>;
+    index_t const m = detail::smaller(v.extent(0) - i, mt), n = detail::smaller(v.extent(1) - j, nt);
+    for (index_t r = 0; r < m; ++r)
+      store_sums_row(v.data() + ((i + r) * v.stride(0) + j), sums.at + shape::row_offset(r), n, f,
+                     detail::reader<Isa, shape::lanes>(in, r)...);
+  }
+
+  template <class T>
   HEDDLE_SHIM void fill(column_of<T>& c, T value) const {
     for (int r = 0; r < rows; ++r) c.at[r] = value;
   }
@@ -143,6 +181,13 @@ class cpu_context : public operand_makers<4, 64> {
   }
 
  private:
+  template <class O, class T, class F, class... Reader>
+  static HEDDLE_SHIM void store_sums_row(O* out, T const* sums, index_t n, F const& f, Reader const&... in) {
+    using shape = detail::micro_shape<Isa, T>;
+    using V = typename shape::vector;
+    for (index_t c = 0; c < n; c += V::width)
+      store_as(out + c, f(V::load(sums + shape::column_offset(c)), in.part(c, n - c)...), n - c);
+  }
   template <int W, class T, class F, class... Reader>
   static HEDDLE_SHIM void map_row(T* out, index_t n, F const& f, Reader const&... in) {
     index_t c = 0;

@@ -43,7 +43,7 @@ class reference_context : public operand_makers<3, 5> {
   HEDDLE_FN void reduce_of(column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) const {
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
-      c.at[r] = detail::reduce_elements(shape.columns_of(r), identity, op,
+      c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), identity, op,
                                         [&](index_t e) { return f(detail::element_of(in, r, e)...); });
   }
 
@@ -80,6 +80,63 @@ class reference_context : public operand_makers<3, 5> {
   template <matrix_view V, class T, int Columns>
   HEDDLE_FN void store(V const& v, index_t i, index_t j, tile_of<T, Columns> const& s) const {
     map_to(ref(v, i, j, s.columns), pass, s);
+  }
+
+  template <class T>
+  struct operand_a {
+    T at[mt][kt];
+    index_t rows;
+  };
+  template <class T>
+  struct operand_b {
+    T at[kt][nt];
+    index_t columns;
+  };
+  template <class T>
+  struct accumulator {
+    using element = T;
+    T at[mt][nt];
+  };
+
+  /// Rows [i, i + mt) and depth [k, k + kt) of a, cut at its ends.
+  template <class T, matrix_view V>
+  HEDDLE_FN void copy_async(operand_a<T>& o, V const& a, index_t i, index_t k) const {
+    o.rows = detail::smaller(a.extent(0) - i, mt);
+    for (index_t r = 0; r < o.rows; ++r)
+      for (index_t d = 0; d < kt && k + d < a.extent(1); ++d) o.at[r][d] = widen(a(i + r, k + d));
+  }
+  /// Depth [k, k + kt) and columns [j, j + nt) of b, cut at its ends.
+  template <class T, matrix_view V>
+  HEDDLE_FN void copy_async(operand_b<T>& o, V const& b, index_t k, index_t j) const {
+    o.columns = detail::smaller(b.extent(1) - j, nt);
+    for (index_t d = 0; d < kt && k + d < b.extent(0); ++d)
+      for (index_t c = 0; c < o.columns; ++c) o.at[d][c] = widen(b(k + d, j + c));
+  }
+  HEDDLE_FN void commit() const {}
+  template <int N>
+  HEDDLE_FN void wait() const {}
+
+  /// Starts sums at +0, in the memory given, and returns a handle on them.
+  template <class T>
+  HEDDLE_FN accumulator<T>& zero(accumulator<T>& sums) const {
+    for (auto& row : sums.at)
+      for (T& v : row) v = T(0);
+    return sums;
+  }
+  /// sums(r, c) = fma(a(r, d), b(d, c), sums(r, c)) for d ascending in [0, depth).
+  template <class T>
+  HEDDLE_FN void mma(accumulator<T>& sums, operand_a<T> const& a, operand_b<T> const& b, index_t depth) const {
+    for (index_t r = 0; r < a.rows; ++r)
+      for (index_t c = 0; c < b.columns; ++c)
+        for (index_t d = 0; d < depth; ++d) sums.at[r][c] = fma(a.at[r][d], b.at[d][c], sums.at[r][c]);
+  }
+  /// v(i + r, j + c) = f(sums(r, c), in(r, c)...), cut at the ends of v.
+  template <matrix_view V, class T, class F, class... In>
+  HEDDLE_FN void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F const& f,
+                       In const&... in) const {
+    for (index_t r = 0; r < mt && i + r < v.extent(0); ++r)
+      for (index_t c = 0; c < nt && j + c < v.extent(1); ++c)
+        v(i + r, j + c) = static_cast<typename V::element_type>(f(sums.at[r][c], detail::element_of(in, r, c)...));
   }
 
   template <class T>
