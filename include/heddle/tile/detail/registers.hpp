@@ -80,7 +80,7 @@ HEDDLE_SHIM void splat(T* o, T x) {
     asm("vbroadcastsd %1, %0" : "=v"(r) : "vm"(bits));
     reg<R>(reinterpret_cast<double*>(o)) = r;
   } else {
-    raw<T, R> r;
+    raw<T, R> r{};
     for (int i = 0; i < R; ++i) r[i] = x;
     reg<R>(o) = r;
   }
