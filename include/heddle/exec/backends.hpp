@@ -53,6 +53,7 @@ concept complete_type = requires { sizeof(K); };
 HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
+HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
 
 /// Runs the tuned form where the grid lists one for the executor's backend, else `Operation::generic`.
 template <class Operation, class Executor, class... Arguments>

@@ -47,16 +47,18 @@ struct forward_body {
     T* const staging = scores + room.scores_size();
     index_t const tiles = (task.rows + lanes - 1) / lanes;
     for (index_t t = 0; t < tiles; ++t) start<Isa>(w, part(task, t), memory + t * room.tile_size(), scores);
-    lane_positions const queries[] = {lane_positions(part(task, 0)), lane_positions(part(task, tiles - 1))};
+    using columns = key_columns<std::remove_const_t<decltype(w.rules.mask)>>;
+    columns queries[] = {columns(w.rules.mask, part(task, 0)), columns(w.rules.mask, part(task, tiles - 1))};
     block const keys = clamp(w.rules.mask.kv_range(task.positions()), task.seg.k_length);
-    key_visibility seen;
+    visibility seen;
     for (index_t first = keys.begin / keys_per_block * keys_per_block; first < keys.end; first += keys_per_block) {
-      block const now{first, first + keys_per_block < task.seg.k_length ? first + keys_per_block : task.seg.k_length};
-      index_t const token = task.seg.k_begin + first, n = now.end - first;
-      staged_rows<In, T> const k(w.k, token, task.kv_head, n, g.dk, staging);
-      staged_rows<In, T> const v(w.v, token, task.kv_head, n, g.dv, staging + keys_per_block * g.dk);
+      index_t const token = task.seg.k_begin + first, left = task.seg.k_length - first;
+      index_t const n = left < keys_per_block ? left : keys_per_block;
+      staged<T> const k = stage_rows(w.k, token, task.kv_head, n, g.dk, staging);
+      staged<T> const v = stage_rows(w.v, token, task.kv_head, n, g.dv, staging + keys_per_block * g.dk);
       for (index_t t = 0; t < tiles; ++t) {
-        if (!see_keys(w.rules.mask, queries[t], now, seen)) continue;
+        queries[t].first = first;
+        if (!see_columns(queries[t], n, seen)) continue;
         forward_state<T> const state(memory + t * room.tile_size(), g.dk, g.dv);
         index_t const lo = seen.run.lo;
         row_product<Isa>(scores + lo * lanes, k.data + lo * k.stride, k.stride, seen.run.hi - lo, state.q, g.dk);

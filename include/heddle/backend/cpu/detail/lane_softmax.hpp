@@ -6,18 +6,22 @@
 
 namespace heddle::attention::detail {
 
+/// to[d] = scale * row[d].
+template <class V, class T, class In>
+HEDDLE_TILE void scale_row(T* to, In const* row, index_t columns, T scale) {
+  index_t d = 0;
+  for (; d + V::width <= columns; d += V::width) mul(V::splat(scale), load_as<V>(row + d)).store(to + d);
+  for (; d < columns; ++d) to[d] = mul(scale, static_cast<T>(row[d]));
+}
+
 /// to[d][lane] = scale * row of the lane [d]; lanes out of use are 0. `rows` has room for as many numbers as `to`.
-template <class Isa, class T, class In>
-HEDDLE_TILE void pack_lanes(T* to, T* rows, head_rows<In const> const& from, query_tile const& tile, index_t columns,
+template <class Isa, class T, class In, class Tile>
+HEDDLE_TILE void pack_lanes(T* to, T* rows, head_rows<In const> const& from, Tile const& tile, index_t columns,
                             T scale) {
   using V = typename lane_blocking<Isa, T>::vector;
   // Whole rows first: many cache lines are asked for at once. The transposition then runs inside the cache.
   for (index_t lane = 0; lane < tile.rows; ++lane) {
-    In const* const row = from.row(tile.token(lane), tile.head(lane));
-    T* const copy = rows + lane * columns;
-    index_t d = 0;
-    for (; d + V::width <= columns; d += V::width) mul(V::splat(scale), load_as<V>(row + d)).store(copy + d);
-    for (; d < columns; ++d) copy[d] = mul(scale, static_cast<T>(row[d]));
+    scale_row<V>(rows + lane * columns, from.row(tile.token(lane), tile.head(lane)), columns, scale);
   }
   for (index_t i = tile.rows * columns; i < lanes * columns; ++i) rows[i] = T(0);
   for (index_t d = 0; d < columns; ++d)
@@ -34,7 +38,7 @@ HEDDLE_TILE void cap_scores(T* scores, T cap, column_run const& run) {
 
 /// Excluded scores of columns [begin, end) become -inf.
 template <class V, class T>
-HEDDLE_TILE void hide_scores(T* scores, key_visibility const& seen, index_t begin, index_t end, index_t lane) {
+HEDDLE_TILE void hide_scores(T* scores, visibility const& seen, index_t begin, index_t end, index_t lane) {
   for (index_t c = begin; c < end; ++c) {
     T* const at = scores + c * lanes + lane;
     select(lanes_in<V>(seen.bits[c], lane), V::load(at), V::splat(softmax_monoid<T>::lowest)).store(at);
@@ -43,7 +47,7 @@ HEDDLE_TILE void hide_scores(T* scores, key_visibility const& seen, index_t begi
 
 /// Scores become weights relative to `base` and are added up; in masked columns excluded ones become -1.
 template <bool Masked, class V, class T>
-HEDDLE_TILE void weigh_columns(T* scores, key_visibility const& seen, index_t begin, index_t end, index_t lane,
+HEDDLE_TILE void weigh_columns(T* scores, visibility const& seen, index_t begin, index_t end, index_t lane,
                                V const& base, V& sum) {
   for (index_t c = begin; c < end; ++c) {
     T* const at = scores + c * lanes + lane;
@@ -74,7 +78,7 @@ HEDDLE_TILE V largest_score(T const* scores, index_t begin, index_t end, V const
 /// The softmax monoid's push_block in every lane: scores become weights, the state's maximum and sum move on, and
 /// `factor` receives what the accumulated values are to be scaled by.
 template <class Isa, class T>
-HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, key_visibility const& seen) {
+HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen) {
   using V = typename lane_blocking<Isa, T>::vector;
   V const lowest = V::splat(softmax_monoid<T>::lowest);
   column_run const& run = seen.run;
@@ -105,6 +109,15 @@ HEDDLE_TILE void divide_lanes(T* acc, T const* sum, index_t columns) {
       T* const at = acc + d * lanes + lane;
       select(none, V::zero(), V::load(at) / all + V::zero()).store(at);
     }
+  }
+}
+
+/// Row of the lane [d] = scale * sums[d][lane], rounded to the row's type; never -0.
+template <class Out, class T, class Tile>
+HEDDLE_TILE void write_lanes(head_rows<Out> const& to, Tile const& tile, T const* sums, index_t columns, T scale) {
+  for (index_t lane = 0; lane < tile.rows; ++lane) {
+    Out* const row = to.row(tile.token(lane), tile.head(lane));
+    for (index_t d = 0; d < columns; ++d) row[d] = static_cast<Out>(mul(scale, sums[d * lanes + lane]) + T(0));
   }
 }
 
