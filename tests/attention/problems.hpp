@@ -9,6 +9,8 @@
 
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
+#include <heddle/backend/cpu/attention_backward.hpp>
+#include <heddle/backend/cpu/attention_forward.hpp>
 
 #include <cmath>
 #include <cstring>
