@@ -116,8 +116,15 @@
 #define HEDDLE_HD_FN __attribute__((abi_tag(HEDDLE_TAG))) HEDDLE_HD inline
 /// Helpers of tile programs and microkernels: always inlined, so that they take the instruction set of the caller.
 #define HEDDLE_TILE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
-/// Stands after the parameter list of a lambda that is given to a tile operation.
+/// The same for bodies that nvcc refuses on its device side: raw vectors and inline assembly.
+#define HEDDLE_SHIM __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
+/// Stands after the parameter list of a lambda that is given to a tile operation. Device code needs nvcc's
+/// --extended-lambda, without which such lambdas stay on the host.
+#if defined(__CUDACC__) && !defined(__CUDACC_EXTENDED_LAMBDA__)
+#define HEDDLE_LAMBDA __attribute__((always_inline))
+#else
 #define HEDDLE_LAMBDA __attribute__((always_inline)) HEDDLE_HD
+#endif
 
 #define HEDDLE_RESTRICT __restrict__
 #define HEDDLE_LIKELY(x) __builtin_expect(!!(x), 1)

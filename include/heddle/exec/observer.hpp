@@ -4,6 +4,8 @@
 #include <heddle/core/extents.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 namespace heddle {
 
