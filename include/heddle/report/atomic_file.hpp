@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/contracts.hpp>
 #include <heddle/core/error.hpp>
 
 #include <fcntl.h>

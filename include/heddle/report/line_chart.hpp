@@ -11,6 +11,7 @@
 
 namespace heddle::report {
 
+/// A point of a chart, in the units of its axes.
 struct chart_point {
   double x = 0;
   double y = 0;
