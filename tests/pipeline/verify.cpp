@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/pipeline/generate.hpp>
+#include <heddle/pipeline/peak_memory.hpp>
 #include <heddle/pipeline/text_format.hpp>
+#include <heddle/pipeline/transport.hpp>
 #include <heddle/pipeline/verify.hpp>
 #include <support/catch.hpp>
 

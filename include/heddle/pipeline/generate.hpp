@@ -15,6 +15,7 @@ enum class backward_form {
   deferred,  ///< every W of a device behind its last B; costs the memory of all waiting W
 };
 
+/// The name of a form as the enumeration spells it.
 HEDDLE_FN char const* name(backward_form form) noexcept {
   return form == backward_form::fused ? "fused" : form == backward_form::split ? "split" : "deferred";
 }

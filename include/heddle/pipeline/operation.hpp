@@ -21,6 +21,7 @@ enum class op_kind : std::uint8_t {
   optimizer,           ///< the stage's weights are updated; carries microbatch 0
 };
 
+/// How many kinds there are.
 inline constexpr int op_kind_count = 9;
 
 /// One step in the list of a device.
@@ -40,6 +41,7 @@ struct operation {
 };
 static_assert(std::is_trivially_copyable_v<operation> && sizeof(operation) == 16);
 
+/// Which group a kind belongs to.
 HEDDLE_HD_FN constexpr bool is_compute(op_kind k) noexcept { return k <= op_kind::backward; }
 HEDDLE_HD_FN constexpr bool is_send(op_kind k) noexcept {
   return k == op_kind::send_activation || k == op_kind::send_gradient;

@@ -21,6 +21,7 @@ struct memory_step {
   index_t at_end = 0;
 };
 
+/// What an operation of a kind does to the live bytes of a stage.
 HEDDLE_FN constexpr memory_step step_of(op_kind kind, stage_bytes const& b, bool forward_only) noexcept {
   switch (kind) {
     case op_kind::forward:

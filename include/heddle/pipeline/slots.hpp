@@ -20,6 +20,7 @@ enum class span : std::uint8_t {
   deferred,  ///< B to W
 };
 
+/// How many spans there are.
 inline constexpr int span_count = 3;
 
 /// How many copies of a stage's buffers a schedule needs, and which microbatch uses which.
