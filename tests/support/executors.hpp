@@ -6,6 +6,7 @@
 
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/backend/sim/tile_context.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
 
@@ -22,7 +23,16 @@ struct executor_case {
 using reference_case = executor_case<reference_executor>;
 using serial_case = executor_case<serial_executor>;
 
+/// Copies that land late and threads in ascending turns; and the opposite of both.
+template <simt::landing Landing, simt::turn Turn>
+struct sim_case {
+  sim_executor exec{simt::sim_options{Landing, Turn}};
+  sim_case() { exec.scratch().poison(true); }
+};
+using sim_late_case = sim_case<simt::landing::late, simt::turn::forward>;
+using sim_early_case = sim_case<simt::landing::early, simt::turn::reverse>;
+
 /// For TEMPLATE_LIST_TEST_CASE: `TestType setup; auto& exec = setup.exec;`
-using executor_cases = std::tuple<reference_case, serial_case>;
+using executor_cases = std::tuple<reference_case, serial_case, sim_late_case, sim_early_case>;
 
 }  // namespace heddle::test
