@@ -93,6 +93,13 @@ struct storage {
   }
 };
 
+/// The shape of an operation by itself.
+struct row_shape {
+  index_t rows, columns, last_columns;
+
+  HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
+};
+
 /// Whether an operand gives an operation its shape.
 template <class O>
 concept shaped_operand = requires(O const& o, index_t row) {
