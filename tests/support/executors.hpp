@@ -5,11 +5,11 @@
 /// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows.
 /// A body calls `exec.synchronize()` before it reads results.
 
-#include <heddle/exec/openmp_executor.hpp>
-#include <heddle/exec/queued.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/backend/sim/tile_context.hpp>
+#include <heddle/exec/openmp_executor.hpp>
+#include <heddle/exec/queued.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
 #include <heddle/exec/threads_executor.hpp>
@@ -49,6 +49,12 @@ using executor_cases = std::tuple<reference_case, serial_case, threads_case<1>, 
                                   openmp_case,
 #endif
                                   queued_serial_case, queued_threads_case>;
-using executor_cases = std::tuple<reference_case, serial_case, sim_late_case, sim_early_case>;
+
+/// The same and the simulator, for operations that are tile programs.
+using tile_cases = std::tuple<reference_case, serial_case, threads_case<1>, threads_case<2>, threads_case<3>,
+#if defined(_OPENMP)
+                              openmp_case,
+#endif
+                              queued_serial_case, queued_threads_case, sim_late_case, sim_early_case>;
 
 }  // namespace heddle::test
