@@ -114,6 +114,17 @@ HEDDLE_TILE constexpr T mul(T a, T b) {
   return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
 }
 
+/// a + b. Integers wrap.
+template <arithmetic T>
+HEDDLE_TILE constexpr T add(T a, T b) {
+  if constexpr (std::floating_point<T>) {
+    return a + b;
+  } else {
+    using wide = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+    return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
+  }
+}
+
 /// a where the condition holds, else b.
 template <arithmetic T>
 HEDDLE_TILE constexpr T select(bool condition, T a, T b) {
@@ -175,15 +186,21 @@ HEDDLE_TILE T sqrt(T a) {
 #endif
 }
 
+/// Shifted by one number of bits, fixed at compile time; right shifts of signed numbers keep the sign.
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_left(T a) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << Count);
+}
+template <int Count, class T>
+  requires std::integral<T>
+HEDDLE_TILE constexpr T shift_right(T a) {
+  return static_cast<T>(a >> Count);
+}
+
 /// Whether a condition holds everywhere, or anywhere: the condition itself for one number.
 HEDDLE_TILE constexpr bool all(bool condition) { return condition; }
 HEDDLE_TILE constexpr bool any(bool condition) { return condition; }
-
-namespace detail {
-// 1.5 * 2^23: adding it rounds a float below 2^22 to an integer, which then stands in the low bits.
-template <class T>
-inline constexpr T rounding_magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
-}  // namespace detail
 
 /// Lanes of a value: what a scalar and a vector have in common for templates over both.
 template <class V>
@@ -192,6 +209,7 @@ struct lanes_of {
   template <class U>
   using rebind = U;
   static constexpr int count = 1;
+  static HEDDLE_TILE constexpr V splat(V x) { return x; }
 };
 template <class V>
 using lane_t = typename lanes_of<V>::scalar;
@@ -199,9 +217,9 @@ template <class V, class U>
 using rebind_lanes = typename lanes_of<V>::template rebind<U>;
 
 /// A value of type V, scalar or vector, with every lane x.
-template <arithmetic V>
-HEDDLE_TILE constexpr V splat(V x) {
-  return x;
+template <class V>
+HEDDLE_TILE constexpr V splat(lane_t<V> x) {
+  return lanes_of<V>::splat(x);
 }
 
 /// Converts every lane by value, as static_cast does; a float must be inside the range of an integer target.

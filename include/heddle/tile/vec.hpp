@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/core/arith.hpp>
-#include <heddle/tile/detail/registers.hpp>
+#include <heddle/tile/detail/registers_convert.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -44,8 +44,9 @@ struct alignas(sizeof(T) * R) vec {
   static HEDDLE_TILE vec iota();
   /// W elements at p, which needs only the alignment of T.
   static HEDDLE_TILE vec load(T const* p);
-  /// The first n elements and `fill` behind them; reads nothing at and behind p + n. n may be negative or above W.
-  static HEDDLE_TILE vec load(T const* p, std::ptrdiff_t n, T fill = T{});
+  /// The first n elements, then zero or `fill`; reads nothing at and behind p + n. n may be negative or above W.
+  static HEDDLE_TILE vec load(T const* p, std::ptrdiff_t n);
+  static HEDDLE_TILE vec load(T const* p, std::ptrdiff_t n, T fill);
   HEDDLE_TILE void store(T* p) const;
   /// Writes the first n elements only.
   HEDDLE_TILE void store(T* p, std::ptrdiff_t n) const;
@@ -65,6 +66,7 @@ struct lanes_of<vec<T, W, R>> {
   template <class U>
   using rebind = vec<U, W, (sizeof(U) * R > 64 ? 64 / static_cast<int>(sizeof(U)) : R)>;
   static constexpr int count = W;
+  static HEDDLE_TILE vec<T, W, R> splat(T x) { return vec<T, W, R>::splat(x); }
 };
 
 /// The result of a comparison: all bits of a lane set, or none. For one number, bool.
@@ -122,3 +124,5 @@ HEDDLE_TILE V apply(A const&... a) {
 }  // namespace heddle
 
 #include <heddle/tile/detail/vec_operations.hpp>
+#include <heddle/tile/detail/vec_storage.hpp>
+#include <heddle/tile/detail/vec_tree.hpp>

@@ -15,20 +15,33 @@ namespace detail {
 #define HEDDLE_VEC_REG(...) __VA_ARGS__
 #endif
 
+// Integers are added and multiplied as unsigned ones, which wrap.
+template <class T>
+struct wrapping_of {
+  using type = T;
+};
+template <std::signed_integral T>
+struct wrapping_of<T> {
+  using type = std::make_unsigned_t<T>;
+};
+template <class T>
+using wrapping = typename wrapping_of<T>::type;
+
 // An operation is written twice: for one lane (device code) and for one register (host code).
-#define HEDDLE_VEC_BINARY(name, expression)                                    \
-  struct name {                                                                \
-    template <class T>                                                         \
-    static HEDDLE_TILE T one(T a, T b) {                                       \
-      return static_cast<T>(a expression b);                                   \
-    }                                                                          \
-    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) { \
-      registers::reg<R>(o) = registers::reg<R>(a) expression registers::reg<R>(b);                       \
-    })                                                                         \
+#define HEDDLE_VEC_BINARY(name, symbol)                                                                     \
+  struct name {                                                                                             \
+    template <class T>                                                                                      \
+    static HEDDLE_TILE T one(T a, T b) {                                                                    \
+      using U = wrapping<T>;                                                                                \
+      return static_cast<T>(static_cast<U>(a) symbol static_cast<U>(b));                                    \
+    }                                                                                                       \
+    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {    \
+      using U = registers::raw<wrapping<T>, R>;                                                             \
+      registers::reg<R>(o) = (registers::raw<T, R>)((U)registers::reg<R>(a) symbol (U)registers::reg<R>(b)); \
+    })                                                                                                      \
   }
 HEDDLE_VEC_BINARY(add_op, +);
 HEDDLE_VEC_BINARY(sub_op, -);
-HEDDLE_VEC_BINARY(div_op, /);
 HEDDLE_VEC_BINARY(and_op, &);
 HEDDLE_VEC_BINARY(or_op, |);
 HEDDLE_VEC_BINARY(xor_op, ^);
@@ -50,13 +63,26 @@ HEDDLE_VEC_COMPARE(eq_op, ==);
 HEDDLE_VEC_COMPARE(ne_op, !=);
 #undef HEDDLE_VEC_COMPARE
 
+struct div_op {
+  template <class T>
+  static HEDDLE_TILE T one(T a, T b) {
+    return static_cast<T>(a / b);
+  }
+  HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {
+    registers::reg<R>(o) = registers::reg<R>(a) / registers::reg<R>(b);
+  })
+};
 struct mul_op {
   template <class T>
   static HEDDLE_TILE T one(T a, T b) {
     return heddle::mul(a, b);
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {
-    registers::mul<R>(o, a, b);
+    if constexpr (std::is_floating_point_v<T>)
+      registers::mul<R>(o, a, b);
+    else
+      registers::reg<R>(o) = (registers::raw<T, R>)((registers::raw<wrapping<T>, R>)registers::reg<R>(a) *
+                                                    (registers::raw<wrapping<T>, R>)registers::reg<R>(b));
   })
 };
 struct fma_op {
@@ -68,7 +94,9 @@ struct fma_op {
     if constexpr (std::is_floating_point_v<T>)
       registers::fma<R>(o, a, b, c);
     else
-      registers::reg<R>(o) = registers::reg<R>(a) * registers::reg<R>(b) + registers::reg<R>(c);
+      registers::reg<R>(o) = (registers::raw<T, R>)((registers::raw<wrapping<T>, R>)registers::reg<R>(a) *
+                                                        (registers::raw<wrapping<T>, R>)registers::reg<R>(b) +
+                                                    (registers::raw<wrapping<T>, R>)registers::reg<R>(c));
   })
 };
 struct select_op {
@@ -88,12 +116,6 @@ struct sqrt_op {
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a) { registers::sqrt<R>(o, a); })
 };
-struct plus_lanes {
-  template <class V>
-  HEDDLE_TILE V operator()(V const& a, V const& b) const {
-    return static_cast<V>(a + b);
-  }
-};
 template <class To>
 struct bit_cast_op {
   template <class T>
@@ -111,7 +133,7 @@ struct convert_op {
     return static_cast<To>(a);
   }
   HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(To* o, T const* a) {
-    registers::reg<R>(o) = __builtin_convertvector(registers::reg<R>(a), registers::raw<To, R>);
+    registers::convert<R>(o, a);
   })
 };
 template <int Count, bool Left>
@@ -153,6 +175,33 @@ HEDDLE_TILE void store_register(T* p, T const* o) {
   registers::store<R>(p + I * R, o + I * R);
 #endif
 }
+template <int R, int I, class T>
+HEDDLE_TILE void load_register_part(T* o, T const* p, std::ptrdiff_t n) {
+#if defined(__CUDA_ARCH__)
+  for (int i = I * R; i < I * R + R; ++i) o[i] = i < n ? p[i] : T{};
+#else
+  registers::load_part<R>(o + I * R, p + I * R, n - I * R);
+#endif
+}
+template <int R, int I, class T>
+HEDDLE_TILE void store_register_part(T* p, T const* o, std::ptrdiff_t n) {
+#if defined(__CUDA_ARCH__)
+  for (int i = I * R; i < I * R + R; ++i)
+    if (i < n) p[i] = o[i];
+#else
+  registers::store_part<R>(p + I * R, o + I * R, n - I * R);
+#endif
+}
+HEDDLE_DEVICE_PASS_QUIET
+template <int R, int... I, class T>
+HEDDLE_TILE void load_registers_part(std::integer_sequence<int, I...>, T* o, T const* p, std::ptrdiff_t n) {
+  (load_register_part<R, I>(o, p, n), ...);
+}
+HEDDLE_DEVICE_PASS_QUIET
+template <int R, int... I, class T>
+HEDDLE_TILE void store_registers_part(std::integer_sequence<int, I...>, T* p, T const* o, std::ptrdiff_t n) {
+  (store_register_part<R, I>(p, o, n), ...);
+}
 HEDDLE_DEVICE_PASS_QUIET
 template <int R, int... I, class T>
 HEDDLE_TILE void splat_registers(std::integer_sequence<int, I...>, T* o, T x) {
@@ -189,11 +238,19 @@ HEDDLE_TILE vec<T, W, R> vec<T, W, R>::load(T const* p) {
   return r;
 }
 template <class T, int W, int R>
+HEDDLE_TILE vec<T, W, R> vec<T, W, R>::load(T const* p, std::ptrdiff_t n) {
+  if (HEDDLE_LIKELY(n >= W)) return load(p);
+  vec r;
+  detail::load_registers_part<R>(detail::registers_of<W, R>{}, r.lane, p, n);
+  return r;
+}
+template <class T, int W, int R>
 HEDDLE_TILE vec<T, W, R> vec<T, W, R>::load(T const* p, std::ptrdiff_t n, T fill) {
   if (n >= W) return load(p);
-  alignas(vec) T part[W];
-  for (int i = 0; i < W; ++i) part[i] = i < n ? p[i] : fill;
-  return load(part);
+  using count = int_bits_t<T>;
+  using counts = mask_t<vec>;
+  count const have = static_cast<count>(n < 0 ? 0 : n);
+  return select(counts::iota() < counts::splat(have), load(p, n), splat(fill));
 }
 template <class T, int W, int R>
 HEDDLE_TILE void vec<T, W, R>::store(T* p) const {
@@ -201,10 +258,8 @@ HEDDLE_TILE void vec<T, W, R>::store(T* p) const {
 }
 template <class T, int W, int R>
 HEDDLE_TILE void vec<T, W, R>::store(T* p, std::ptrdiff_t n) const {
-  if (n >= W) return store(p);
-  alignas(vec) T part[W];
-  store(part);
-  for (int i = 0; i < n; ++i) p[i] = part[i];
+  if (HEDDLE_LIKELY(n >= W)) return store(p);
+  detail::store_registers_part<R>(detail::registers_of<W, R>{}, p, lane, n);
 }
 
 // Operands are vectors of one type, or vectors and numbers of its lanes.
@@ -265,16 +320,6 @@ HEDDLE_TILE vec<T, W, R> operator-(vec<T, W, R> const& a) {
 }
 
 /// Every lane shifted by one number of bits, fixed at compile time; right shifts of signed lanes keep the sign.
-template <int Count, class T>
-  requires std::integral<T>
-HEDDLE_TILE constexpr T shift_left(T a) {
-  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << Count);
-}
-template <int Count, class T>
-  requires std::integral<T>
-HEDDLE_TILE constexpr T shift_right(T a) {
-  return static_cast<T>(a >> Count);
-}
 template <int Count, class T, int W, int R>
 HEDDLE_TILE vec<T, W, R> shift_left(vec<T, W, R> const& a) {
   return detail::apply<detail::shift_op<Count, true>, vec<T, W, R>>(a);
@@ -296,6 +341,11 @@ template <class A, class B>
 HEDDLE_TILE auto mul(A const& a, B const& b) {
   return a * b;
 }
+template <class A, class B>
+  requires detail::vec_operands<A, B>
+HEDDLE_TILE auto add(A const& a, B const& b) {
+  return a + b;
+}
 template <class M, class A, class B>
   requires(is_vec<M> && detail::vec_operands<A, B>)
 HEDDLE_TILE auto select(M const& condition, A const& a, B const& b) {
@@ -312,11 +362,6 @@ template <class To, class T, int W, int R>
 HEDDLE_TILE vec<To, W, R> bit_cast(vec<T, W, R> const& a) {
   return detail::apply<detail::bit_cast_op<To>, vec<To, W, R>>(a);
 }
-template <any_vec V>
-HEDDLE_TILE V splat(lane_t<V> x) {
-  return V::splat(x);
-}
-
 template <class A, class B>
   requires detail::vec_operands<A, B>
 HEDDLE_TILE auto max(A const& x, B const& y) {
@@ -375,20 +420,6 @@ HEDDLE_TILE bool any(vec<T, W, R> const& mask) {
   T r = 0;
   for (int i = 0; i < W; ++i) r = static_cast<T>(r | mask.lane[i]);
   return r != 0;
-}
-
-/// Combines the lanes along T(W): neighbours first, the lower lane always left. Marked callables only.
-template <class T, int W, int R, class Op>
-HEDDLE_TILE T tree_reduce(vec<T, W, R> const& a, Op op) {
-  T v[W];
-  for (int i = 0; i < W; ++i) v[i] = a.lane[i];
-  for (int n = W / 2; n >= 1; n /= 2)
-    for (int i = 0; i < n; ++i) v[i] = op(v[2 * i], v[2 * i + 1]);
-  return v[0];
-}
-template <class T, int W, int R>
-HEDDLE_TILE T tree_sum(vec<T, W, R> const& a) {
-  return tree_reduce(a, detail::plus_lanes{});
 }
 
 }  // namespace heddle
