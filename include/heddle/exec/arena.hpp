@@ -54,7 +54,14 @@ class arena {
     return data;
   }
   HEDDLE_FN void pop(std::size_t top) noexcept { top_ = top; }
-  HEDDLE_FN std::byte* at(std::size_t offset) const noexcept { return blocks_ ? blocks_->data + offset : nullptr; }
+  /// Calls f(data, bytes) for the memory above `base`: one part, or more where the arena has grown under open frames.
+  template <class F>
+  HEDDLE_FN void for_each_part(std::size_t base, F const& f) const {
+    for (block const* b = blocks_; b; b = b->before) {
+      std::size_t const end = top_ < b->bytes ? top_ : b->bytes;
+      if (end > base) f(b->data + base, end - base);
+    }
+  }
 
  private:
   struct block {
@@ -92,11 +99,10 @@ class scratch_frame {
   scratch_frame& operator=(scratch_frame const&) = delete;
   HEDDLE_FN ~scratch_frame() {
     arena& a = exec_->scratch();
-    if (a.poisons() && a.top() > base_) {
-      std::byte* const data = a.at(base_);
-      std::size_t const bytes = a.top() - base_;
-      detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
-    }
+    if (a.poisons())
+      a.for_each_part(base_, [this](std::byte* data, std::size_t bytes) {
+        detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
+      });
     a.pop(base_);
   }
 

@@ -4,6 +4,8 @@
 #include <heddle/core/extents.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 namespace heddle {
 
@@ -41,10 +43,11 @@ struct null_observer {
 /// Adds up what passes.
 struct counter {
   static constexpr bool enabled = true;
-  index_t operations = 0;
-  index_t bytes = 0;
-  index_t flops = 0;
+  index_t operations;
+  index_t bytes;
+  index_t flops;
 
+  HEDDLE_FN counter() noexcept : operations(0), bytes(0), flops(0) {}
   HEDDLE_FN void begin(span const&) noexcept {}
   HEDDLE_FN void end(span const& s) noexcept {
     ++operations;
