@@ -109,4 +109,50 @@ class messages_only {
   C& comm_;
 };
 
+/// Ranks that may not take longer than the tests do.
+template <class F>
+void run_test_ranks(int p, F const& f, double deadline = 20) {
+  rank_options options;
+  options.deadline = deadline;
+  run_ranks(p, f, options);
+}
+
+/// One test body for three ways to reach the peers: shared memory, messages between threads, a user's transport.
+template <class F>
+void on_every_transport(int p, F const& f) {
+  run_test_ranks(p, [&](thread_communicator& comm) { f(comm); });
+  run_test_ranks(p, [&](thread_communicator& comm) {
+    messages_only<thread_communicator> over(comm);
+    f(over);
+  });
+  post_office office;
+  run_test_ranks(p, [&](thread_communicator& comm) {
+    mail_transport mail(office, comm.rank(), comm.size());
+    f(mail);
+  });
+}
+
+/// Runs f and returns the code of the heddle::error that it throws; 0 where it throws nothing.
+template <class F>
+int code_of(F const& f, std::string* what = nullptr, int* rank = nullptr) {
+  try {
+    f();
+  } catch (error const& e) {
+    if (what) *what = e.what();
+    if (rank) *rank = e.rank();
+    return static_cast<int>(e.code());
+  } catch (contract_error const& e) {
+    if (what) *what = e.what();
+    return -1;
+  }
+  return 0;
+}
+inline constexpr int contract = -1;
+inline int code(errc c) { return static_cast<int>(c); }
+
+template <class T>
+std::vector<T> filled(index_t n, T value) {
+  return std::vector<T>(static_cast<std::size_t>(n), value);
+}
+
 }  // namespace heddle::test

@@ -36,12 +36,6 @@ concept communicator = transport<C> && requires(C& c, C const& k, int color, int
   c.set_deadline(seconds);
 };
 
-/// In which order a reduction combines.
-enum class order : int {
-  canonical,  ///< tree T(p) over ranks: bits depend on p, inputs and operation only
-  elastic,    ///< tree T(V) over fixed leaves: bits do not depend on p
-};
-
 /// How one collective call behaves.
 struct collective_options {
   double deadline_s = 0;   ///< seconds until errc::timeout; 0 takes the communicator's

@@ -54,8 +54,7 @@ struct call_record {
   char type[16] = {};
   std::int32_t kind = 0;        ///< traffic
   std::int32_t root = -1;
-  std::int32_t ordering = 0;    ///< order
-  std::int32_t flags = 0;
+  std::int64_t leaves = 0;      ///< of an elastic order; 0: the ranks
 
   HEDDLE_FN bool same_as(call_record const& o) const noexcept {
     return __builtin_memcmp(this, &o, sizeof *this) == 0;
@@ -66,7 +65,7 @@ struct call_record {
     if (op) t.append(", operation ").append(op % 10000);
     if (counts_hash) t.append(", counts ").append(counts_hash % 10000);
     if (root >= 0) t.append(", root ").append(root);
-    if (ordering) t.append(", elastic over ").append(flags).append(" leaves");
+    if (leaves) t.append(", elastic over ").append(leaves).append(" leaves");
     if (sequence) t.append(", sequence ").append(sequence);
     return t;
   }

@@ -61,9 +61,6 @@ HEDDLE_FN std::uint64_t hash_counts(index_t const* counts, int ranks) noexcept {
   return hash_bytes(counts, static_cast<std::size_t>(ranks) * sizeof(index_t)) | 1;
 }
 
-/// In place only where the input begins at `in_offset` bytes of the output, or the output at `out_offset` of the input.
-HEDDLE_FN void check_aliasing(work_base& w, index_t in_offset, index_t out_offset) noexcept;
-
 /// Messages and bytes that one rank sends.
 struct sent_amount {
   index_t messages = 0;
@@ -76,7 +73,8 @@ HEDDLE_FN bool overlap(void const* a, std::size_t a_bytes, void const* b, std::s
   return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
-inline void check_aliasing(work_base& w, index_t in_offset, index_t out_offset) noexcept {
+/// In place only where the input begins at `in_offset` bytes of the output, or the output at `out_offset` of the input.
+HEDDLE_FN void check_aliasing(work_base& w, index_t in_offset, index_t out_offset) noexcept {
   posting const& p = w.post;
   if (!overlap(p.in, p.in_bytes, p.out, p.out_bytes)) return;
   bool const same = static_cast<char const*>(p.in) + out_offset == static_cast<char const*>(p.out) + in_offset;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/comm/transport/thread.hpp>
+#include <heddle/exec/threads_executor.hpp>
 
 #include <pthread.h>
 
@@ -51,8 +52,16 @@ struct rank_run {
 };
 
 template <class F>
-HEDDLE_FN void call_rank(F& f, thread_communicator& comm, rank_options const&, int) {
-  f(comm);
+HEDDLE_FN void call_rank(rank_run<F> const& run, int rank, thread_communicator& comm) {
+  if constexpr (std::is_invocable_v<F&, thread_communicator&, threads_executor&>) {
+    cpu_set_t const cores = core_set(run.cores, run.size, rank);
+    int const threads = run.options.threads_per_rank > 0 ? run.options.threads_per_rank : CPU_COUNT(&cores);
+    threads_executor exec(threads > 0 ? threads : 1, team_options{run.options.pin ? &cores : nullptr, false});
+    (*run.f)(comm, exec);
+  } else {
+    static_assert(std::is_invocable_v<F&, thread_communicator&>, "a rank is f(comm) or f(comm, threads_executor&)");
+    (*run.f)(comm);
+  }
 }
 
 template <class F>
@@ -78,7 +87,7 @@ struct rank_thread {
     thread_communicator comm = group_access::make(run->group, rank, run->options.deadline);
     text how("it returned");
     try {
-      call_rank(*run->f, comm, run->options, run->size);
+      call_rank(*run, rank, comm);
     } catch (error const& e) {
       bool const passed = e.code() == errc::peer_failed || e.code() == errc::revoked || e.code() == errc::invalid_argument;
       failed(std::current_exception(), passed);
