@@ -67,6 +67,12 @@ class runner {
     }
   }
 
+  /// Submits the forward passes alone: no gradient is touched. Pre: nothing else of the schedule is in flight.
+  template <stage_work Work>
+  HEDDLE_FN void run_forward(Work& work) {
+    for (int m = 0; m < order_->microbatches; ++m) forward(work, m, memory_->frame(m));
+  }
+
   /// Blocks until every message was taken; throws what went wrong in a send queue.
   HEDDLE_FN void synchronize() {
     if (activation_out_) activation_out_->synchronize();
