@@ -8,6 +8,8 @@
 
 #include <cerrno>
 
+#include <unistd.h>
+
 using namespace heddle;
 
 TEST_CASE("a buffer starts poisoned and notices writes on both sides", "[exec]") {
