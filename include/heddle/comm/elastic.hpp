@@ -23,7 +23,7 @@ namespace detail {
 
 template <class In, class T, class C, class V, class Op>
 HEDDLE_FN auto make_elastic(traffic kind, C& comm, V const& pieces, index_t leaves, Op const& op) {
-  using accumulator = accumulator_t<Op, T>;
+  using accumulator = reduction_accumulator_t<Op, T>;
   static_assert(reduction_for<Op, T>, "the operation must combine accumulators of this element");
   static_assert(std::is_same_v<In, accumulator>, "pieces are partial results: they have the type of the accumulator");
   reduce_work<In, T, accumulator, Op> w(op, reduce_shape{pieces.extent(1), leaves, false});

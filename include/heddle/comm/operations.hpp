@@ -103,29 +103,29 @@ namespace detail {
 
 // A user's operation: its own `accumulator`, else fp32 for 16-bit floats where it takes fp32, else the element.
 template <class Op, class T>
-struct accumulator_of {
+struct reduction_accumulator_of {
   using type = std::conditional_t<is_half<T> && std::is_invocable_r_v<float, Op const&, float, float>, float, T>;
 };
 template <class Op, class T>
   requires requires { typename Op::template accumulator<T>; }
-struct accumulator_of<Op, T> {
+struct reduction_accumulator_of<Op, T> {
   using type = typename Op::template accumulator<T>;
 };
 }  // namespace detail
 
 template <class Op, class T>
-using accumulator_t = typename detail::accumulator_of<Op, T>::type;
+using reduction_accumulator_t = typename detail::reduction_accumulator_of<Op, T>::type;
 
 /// An operation that a reduction of `T` over ranks can use.
 ///
-/// Valid: `op(a, b)` on `accumulator_t<Op, T>`; optional `op.finish(a, terms)`, `Op::accumulator<T>`.
+/// Valid: `op(a, b)` on `reduction_accumulator_t<Op, T>`; optional `op.finish(a, terms)`, `Op::accumulator<T>`.
 /// Meaning: associative; need not be commutative: the lower rank is always the left operand. Trivially copyable and
 /// acting alike on all ranks, since any rank may run it. It may throw.
 /// Models: plus, mean, multiplies, minimum, maximum, lambdas.
 template <class Op, class T>
 concept reduction_for = std::is_trivially_copyable_v<Op> && std::is_trivially_copyable_v<T> &&
-                        requires(Op const& op, accumulator_t<Op, T> const& a) {
-                          { op(a, a) } -> std::convertible_to<accumulator_t<Op, T>>;
+                        requires(Op const& op, reduction_accumulator_t<Op, T> const& a) {
+                          { op(a, a) } -> std::convertible_to<reduction_accumulator_t<Op, T>>;
                         };
 
 }  // namespace heddle

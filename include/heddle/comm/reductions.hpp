@@ -18,7 +18,7 @@ namespace detail {
 template <class In, class T, class Op>
 HEDDLE_FN auto make_reduce(traffic kind, index_t n, int root, int ranks, Op const& op) {
   static_assert(reduction_for<Op, T>, "the operation must combine accumulators of this element");
-  reduce_work<In, T, accumulator_t<Op, T>, Op> w(op, reduce_shape{n, 0, false});
+  reduce_work<In, T, reduction_accumulator_t<Op, T>, Op> w(op, reduce_shape{n, 0, false});
   w.post.call = make_call<T>(kind, n, root);
   w.post.call.op = hash_operation(op);
   if (kind == traffic::reduce) w.require(root >= 0 && root < ranks, "the root must be a rank", root, ranks);
