@@ -34,6 +34,7 @@ struct const_bytes {
 struct mutable_bytes {
   void* data = nullptr;
   std::size_t size = 0;
+  HEDDLE_FN operator const_bytes() const noexcept { return {data, size}; }
 };
 
 /// The bytes of a view. Pre: contiguous.
