@@ -15,7 +15,10 @@ using pl::rule;
 namespace {
 pl::schedule read(int devices, int microbatches, std::string const& lines) {
   std::string placement;
-  for (int d = 0; d < devices; ++d) placement += (d > 0 ? "," : "") + std::to_string(d);
+  for (int d = 0; d < devices; ++d) {
+    if (d > 0) placement += ',';
+    placement += std::to_string(d);
+  }
   std::string const n = std::to_string(devices);
   pl::parse_report r = pl::parse("heddle-schedule version=1 P=" + n + " S=" + n + " M=" + std::to_string(microbatches) +
                                  " placement=" + placement + " pass=training provenance=\"\"\n" + lines);
