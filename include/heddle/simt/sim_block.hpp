@@ -133,13 +133,10 @@ class sim_block {
     int const warps = (count_ + warp_size - 1) / warp_size;
     for (int i = 0; i < warps && !failure_; ++i) drive_warp(options.threads == turn::forward ? i : warps - 1 - i);
     if (failure_) return;
-    int waiting = 0, ended = -1;
-    for (int t = 0; t < count_; ++t) {
-      if (thread(t).state == sim_state::at_block_barrier) ++waiting;
-      if (thread(t).state == sim_state::done) ended = t;
-    }
+    int waiting = 0;
+    for (int t = 0; t < count_; ++t) waiting += thread(t).state == sim_state::at_block_barrier;
     if (waiting == 0) return;
-    HEDDLE_EXPECTS(waiting == count_, "a block barrier must be reached by every thread", waiting, count_, ended);
+    HEDDLE_EXPECTS(waiting == count_, "a block barrier must be reached by every thread", waiting, count_);
     for (int t = 0; t < count_; ++t) thread(t).state = sim_state::ready;
   }
   HEDDLE_FN void drive_warp(int warp) {
