@@ -93,10 +93,16 @@
 #define HEDDLE_TAG_SANITIZER ""
 #endif
 
+#if defined(__CUDACC__)
+#define HEDDLE_TAG_NVCC "n"
+#else
+#define HEDDLE_TAG_NVCC ""
+#endif
+
 /// The flags of this file as one string.
 #define HEDDLE_TAG                                                                                  \
   HEDDLE_TAG_CONTRACTS HEDDLE_TAG_ISA HEDDLE_TAG_OPENMP HEDDLE_TAG_OPTIMIZE HEDDLE_TAG_EXCEPTIONS \
-      HEDDLE_TAG_SANITIZER
+      HEDDLE_TAG_SANITIZER HEDDLE_TAG_NVCC
 
 // Code for both sides of a CUDA compilation.
 #if defined(__CUDACC__)
