@@ -11,7 +11,7 @@
 namespace heddle {
 namespace tile {
 
-inline constexpr int block_elements = 4096;  ///< elements of one block of a reduction
+
 inline constexpr int lane_count = 64;        ///< lanes inside a block
 
 namespace detail {

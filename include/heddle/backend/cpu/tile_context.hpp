@@ -251,12 +251,12 @@ template <>
 struct kernel<tile::run_fn, cpu_tag> {
   template <class Executor, class Program>
   static HEDDLE_FN void run(Executor& exec, Program const& program) {
-    using namespace tile;
     // The memory of a program is the same for every instruction set.
-    if (tile::detail::runs_in_vectors(program))
-      tile::detail::run_on_workers<cpu_context<isa_tag<isa::baseline>>, tile::detail::cpu_body>(exec, program);
-    else
-      tile::detail::run_on_workers<reference_context, tile::detail::reference_body>(exec, program);
+    using context = tile::cpu_context<isa_tag<isa::baseline>>;
+    if constexpr (tile::detail::knows_vectors<Program>)
+      if (tile::detail::runs_in_vectors(program))
+        return tile::detail::run_on_workers<context, tile::detail::cpu_body>(exec, program);
+    tile::detail::run_on_workers<tile::reference_context, tile::detail::reference_body>(exec, program);
   }
 };
 
