@@ -36,7 +36,8 @@ struct isa_tag {
 };
 
 // The target attributes, for functions that hold kernels. `flatten` takes callables of the user in as well.
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDA_ARCH__)
+// nvcc's front end drops always_inline from lambdas, so files that it compiles have the baseline only.
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDACC__)
 #define HEDDLE_MULTI_TARGET 1
 #define HEDDLE_TARGET_AVX2 __attribute__((target("avx2,fma,f16c"), flatten))
 #define HEDDLE_TARGET_AVX512 \
