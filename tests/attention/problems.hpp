@@ -68,7 +68,7 @@ bool same_bits(array<T> const& x, array<T> const& y) {
 /// Operands, results and gradients of one problem.
 template <class T>
 struct problem {
-  using number = attention::accumulator_t<T>;
+  using number = accumulator_t<T>;
   array<T> q, k, v, out, dout, dq, dk, dv;
   array<number> lse;
   explicit problem(shape const& s, std::uint64_t seed = 1)

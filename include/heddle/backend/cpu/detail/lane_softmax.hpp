@@ -45,7 +45,8 @@ HEDDLE_TILE void hide_scores(T* scores, visibility const& seen, index_t begin, i
   }
 }
 
-/// Scores become weights relative to `base` and are added up; in masked columns excluded ones become -1.
+/// Scores of columns [begin, end) become weights relative to `base` and are added up. With Masked, excluded ones
+/// become -1.
 template <bool Masked, class V, class T>
 HEDDLE_TILE void weigh_columns(T* scores, visibility const& seen, index_t begin, index_t end, index_t lane,
                                V const& base, V& sum) {
@@ -82,16 +83,18 @@ HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility co
   using V = typename lane_blocking<Isa, T>::vector;
   V const lowest = V::splat(softmax_monoid<T>::lowest);
   column_run const& run = seen.run;
+  index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
   for (index_t lane = 0; lane < lanes; lane += V::width) {
-    hide_scores<V>(scores, seen, run.lo, run.full_begin, lane);
-    hide_scores<V>(scores, seen, run.full_end, run.hi, lane);
+    for (int part = 0; part < 3; part += 2) hide_scores<V>(scores, seen, edge[part], edge[part + 1], lane);
     V const before = V::load(max + lane);
     V const most = largest_score(scores + lane, run.lo, run.hi, before);
     V const base = select(most == lowest, V::zero(), most), shrink = exp(before - base);
     V total = V::zero();
-    weigh_columns<true>(scores, seen, run.lo, run.full_begin, lane, base, total);
-    weigh_columns<false>(scores, seen, run.full_begin, run.full_end, lane, base, total);
-    weigh_columns<true>(scores, seen, run.full_end, run.hi, lane, base, total);
+    for (int part = 0; part < 3; ++part)
+      if (part == 1)
+        weigh_columns<false>(scores, seen, edge[1], edge[2], lane, base, total);
+      else
+        weigh_columns<true>(scores, seen, edge[part], edge[part + 1], lane, base, total);
     fma(V::load(sum + lane), shrink, total).store(sum + lane);
     most.store(max + lane);
     shrink.store(factor + lane);
