@@ -101,7 +101,7 @@ HEDDLE_TILE V exp(V const& x) {
 
 /// 2^x.
 ///
-/// Types: as exp. Numerics: error below 1 ulp; exact for integers, exp2(-inf) = 0, NaN stays NaN.
+/// Types: as exp. Numerics: error below 1.1 ulp; exact for integers, exp2(-inf) = 0, NaN stays NaN.
 template <real_lanes V>
 HEDDLE_TILE V exp2(V const& x) {
   using facts = detail::facts_of<V>;
