@@ -64,9 +64,12 @@ struct forward_body {
         index_t const lo = seen.run.lo;
         row_product<Isa>(scores + lo * lanes, k.data + lo * k.stride, k.stride, seen.run.hi - lo, state.q, g.dk);
         if (w.rules.rule.cap != T(0)) cap_scores<Isa>(scores, w.rules.rule.cap, seen.run);
-        weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen);
-        column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, seen.run,
-                            add_to_scaled<T>{state.factor});
+        // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
+        bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
+                           all_finite<Isa>(v, seen.run.full_end, seen.run.hi, g.dv);
+        weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1));
+        column_run const run = plain ? column_run{lo, lo, seen.run.hi, seen.run.hi} : seen.run;
+        column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
       }
     }
     for (index_t t = 0; t < tiles; ++t) finish<Isa>(w, part(task, t), memory + t * room.tile_size());
