@@ -14,14 +14,15 @@ template <class T>
 struct backward_scratch {
   index_t dk, dv;
 
+  HEDDLE_TILE index_t wide_k() const noexcept { return padded(dk); }
+  HEDDLE_TILE index_t wide_v() const noexcept { return padded(dv); }
   HEDDLE_TILE index_t panel() const noexcept {
     index_t const most = dk > dv ? dk : dv;
-    return ((block_columns > most ? block_columns : most) + panel_slack) * lanes;
+    return (block_columns > most ? block_columns : most) * lanes;
   }
-  HEDDLE_TILE index_t sums() const noexcept { return (dk + dv + 2 * panel_slack) * lanes; }
-  HEDDLE_TILE index_t staging() const noexcept { return block_columns * (dk + dv); }
+  HEDDLE_TILE index_t sums() const noexcept { return (wide_k() + wide_v()) * lanes; }
   HEDDLE_TILE index_t size() const noexcept {
-    return 2 * panel() + (dk + dv) * lanes + sums() + staging() + 2 * block_columns;
+    return 2 * panel() + (dk + dv) * lanes + sums() + block_columns * (wide_k() + wide_v()) + 2 * block_columns;
   }
 };
 
@@ -35,9 +36,9 @@ struct backward_state {
 
   HEDDLE_TILE backward_state(T* at, backward_scratch<T> const& room)
       : weights(at), scores(weights + room.panel()), a(scores + room.panel()), b(a + room.dk * lanes),
-        sum_k(b + room.dv * lanes), sum_v(sum_k + (room.dk + panel_slack) * lanes),
-        rows_k(sum_v + (room.dv + panel_slack) * lanes), rows_v(rows_k + block_columns * room.dk),
-        lse(rows_v + block_columns * room.dv), delta(lse + block_columns) {}
+        sum_k(b + room.dv * lanes), sum_v(sum_k + room.wide_k() * lanes),
+        rows_k(sum_v + room.wide_v() * lanes), rows_v(rows_k + block_columns * room.wide_k()),
+        lse(rows_v + block_columns * room.wide_v()), delta(lse + block_columns) {}
 
   HEDDLE_TILE void clear(backward_scratch<T> const& room) const {
     for (index_t i = 0; i < room.sums(); ++i) sum_k[i] = T(0);
@@ -51,10 +52,9 @@ HEDDLE_TILE V statistic(T const* numbers, index_t c, index_t lane) {
 }
 
 /// Turns scores and dP of columns [begin, end) into weights (-1 where excluded) and gradients of scores.
-template <bool PerLane, bool Masked, class V, class T>
-HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t begin, index_t end,
-                               index_t lane) {
-  for (index_t c = begin; c < end; ++c) {
+template <bool PerLane, class V, class T>
+HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t lane) {
+  for (index_t c = seen.run.lo; c < seen.run.hi; ++c) {
     T* const at = s.weights + c * lanes + lane;
     V score = V::load(at), slope = V::splat(T(1));
     if (cap != T(0)) {
@@ -62,11 +62,10 @@ HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility con
       slope = fma(-u, u, V::splat(T(1)));
       score = mul(V::splat(cap), u);
     }
-    V weight = exp(score - statistic<PerLane, V>(s.lse, c, lane));
+    V const weight = exp_weight(score - statistic<PerLane, V>(s.lse, c, lane));
     V const excess = V::load(s.scores + c * lanes + lane) - statistic<PerLane, V>(s.delta, c, lane);
     mul(mul(weight, excess), slope).store(s.scores + c * lanes + lane);
-    if constexpr (Masked) weight = select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(T(-1)));
-    weight.store(at);
+    select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(T(-1))).store(at);
   }
 }
 
@@ -83,18 +82,14 @@ HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, stag
   for (int i = 0; i < 2; ++i)
     row_product<Isa>(panels[i] + run.lo * lanes, rows[i]->data + run.lo * rows[i]->stride, rows[i]->stride,
                      run.hi - run.lo, packed[i], columns[i]);
-  for (index_t lane = 0; lane < lanes; lane += V::width) {
-    grade_columns<PerLane, true, V>(s, cap, seen, run.lo, run.full_begin, lane);
-    grade_columns<PerLane, false, V>(s, cap, seen, run.full_begin, run.full_end, lane);
-    grade_columns<PerLane, true, V>(s, cap, seen, run.full_end, run.hi, lane);
-  }
+  for (index_t lane = 0; lane < lanes; lane += V::width) grade_columns<PerLane, V>(s, cap, seen, lane);
 }
 
 /// dQ of one tile of queries: keys are columns.
 struct query_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, query_tile const& tile,
-                              typename Work::number* const& memory) const {
+  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+                              query_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
     backward_scratch<T> const room{g.dk, g.dv};
@@ -103,14 +98,14 @@ struct query_gradient_body {
     std::uint32_t const alive = load_statistics(w, tile, s);
     pack_lanes<Isa>(s.a, s.weights, w.q, tile, g.dk, w.rules.rule.scale);
     pack_lanes<Isa>(s.b, s.weights, w.dout, tile, g.dv, T(1));
-    key_columns<std::remove_const_t<decltype(w.rules.mask)>> source(w.rules.mask, tile, alive);
-    block const keys = clamp(w.rules.mask.kv_range(tile.positions()), tile.seg.k_length);
+    key_columns source(tile, alive);
+    block const keys = clamp(mask.range(mask.mask, tile.positions()), tile.seg.k_length);
     visibility seen;
     for (index_t first = keys.begin / block_columns * block_columns; first < keys.end; first += block_columns) {
       index_t const token = tile.seg.k_begin + first, left = tile.seg.k_length - first;
       index_t const n = left < block_columns ? left : block_columns;
       source.first = first;
-      if (!see_columns(source, n, seen)) continue;
+      if (!mask.see_keys(mask.mask, source, n, seen)) continue;
       staged<T> const k = stage_rows(w.k, token, tile.kv_head, n, g.dk, s.rows_k);
       staged<T> const v = stage_rows(w.v, token, tile.kv_head, n, g.dv, s.rows_v);
       grade<true, Isa>(s, k, v, g.dk, g.dv, w.rules.rule.cap, seen);
@@ -138,8 +133,8 @@ struct query_gradient_body {
 /// dK and dV of one tile of keys: queries are columns, heads of the group one after the other.
 struct key_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, key_tile const& tile,
-                              typename Work::number* const& memory) const {
+  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+                              key_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
     backward_scratch<T> const room{g.dk, g.dv};
@@ -148,32 +143,33 @@ struct key_gradient_body {
     pack_lanes<Isa>(s.a, s.weights, w.k, tile, g.dk, T(1));
     pack_lanes<Isa>(s.b, s.weights, w.v, tile, g.dv, T(1));
     for (index_t head = tile.kv_head * tile.group; head < (tile.kv_head + 1) * tile.group; ++head)
-      for (index_t first = 0; first < tile.seg.q_length; first += block_columns) block_of<Isa>(w, tile, s, head, first);
+      for (index_t first = 0; first < tile.seg.q_length; first += block_columns) block_of<Isa>(w, mask, tile, s, head, first);
     write_lanes(to.dk, tile, s.sum_k, g.dk, T(1));
     write_lanes(to.dv, tile, s.sum_v, g.dv, T(1));
   }
 
  private:
   template <class Isa, class Work, class T>
-  static HEDDLE_TILE void block_of(Work const& w, key_tile const& tile, backward_state<T> const& s, index_t head,
-                                   index_t first) {
+  static HEDDLE_TILE void block_of(Work const& w, any_mask const& mask, key_tile const& tile,
+                                   backward_state<T> const& s, index_t head, index_t first) {
     using V = typename lane_blocking<Isa, T>::vector;
     geometry const& g = w.rules.sizes;
     index_t const token = tile.seg.q_begin + first, left = tile.seg.q_length - first;
     index_t const n = left < block_columns ? left : block_columns;
-    index_t const position = first + tile.seg.offset;
-    block const keys{tile.first, tile.first + tile.rows};
-    if (w.rules.mask.kind({position, position + n}, keys) == block_kind::skip) return;
+    query_columns queries;
+    queries.first = first + tile.seg.offset;
+    queries.keys = {tile.first, tile.first + tile.rows};
     for (index_t c = 0; c < n; ++c) {
       s.lse[c] = *w.lse.row(token + c, head);
       s.delta[c] = *w.delta.row(token + c, head);
+      queries.alive[c] = s.lse[c] != softmax_monoid<T>::lowest;
     }
     visibility seen;
-    using source = query_columns<std::remove_const_t<decltype(w.rules.mask)>, T>;
-    if (!see_columns(source{w.rules.mask, position, keys, s.lse}, n, seen)) return;
+    if (!mask.see_queries(mask.mask, queries, n, seen)) return;
+    index_t const wide = padded(g.dk);
     for (index_t c = seen.run.lo; c < seen.run.hi; ++c)
-      scale_row<V>(s.rows_k + c * g.dk, w.q.row(token + c, head), g.dk, w.rules.rule.scale);
-    staged<T> const q{s.rows_k, g.dk};
+      scale_row<V>(s.rows_k + c * wide, w.q.row(token + c, head), g.dk, w.rules.rule.scale);
+    staged<T> const q{s.rows_k, wide};
     staged<T> const dout = stage_rows(w.dout, token, head, n, g.dv, s.rows_v);
     grade<false, Isa>(s, q, dout, g.dk, g.dv, w.rules.rule.cap, seen);
     T* const sums[] = {s.sum_k, s.sum_v};
@@ -204,6 +200,7 @@ struct kernel<attention::backward_fn, cpu_tag> {
   HEDDLE_FN static void run(Executor& exec, Work const& work, Gradients const& to) {
     namespace in = attention::detail;
     using T = typename Work::number;
+    using operands = in::backward_operands<typename Work::input, T>;
     in::geometry const& g = work.rules.sizes;
     in::backward_scratch<T> const room{g.dk, g.dv};
     scratch_frame frame(exec);
@@ -211,14 +208,17 @@ struct kernel<attention::backward_fn, cpu_tag> {
     exec.for_each_tile(in::key_tasks(g), [work, to, memory, size = room.size()](index_t task, int worker) {
       in::key_tile tile;
       T* const mine = memory + worker * size;
-      if (in::find_key_task(work.rules.sizes, task, tile)) dispatch_isa(in::key_gradient_body{}, work, to, tile, mine);
+      operands const& o = work;
+      if (in::find_key_task(o.rules.sizes, task, tile))
+        dispatch_isa(in::key_gradient_body{}, o, to, in::erase_mask(work.mask), tile, mine);
     });
     index_t const tasks = in::query_tasks(g, in::lanes);
     exec.for_each_tile(tasks, [work, to, memory, tasks, size = room.size()](index_t task, int worker) {
       in::query_tile tile;
       T* const mine = memory + worker * size;
-      if (in::find_query_task(work.rules.sizes, in::interleave(task, tasks), in::lanes, tile))
-        dispatch_isa(in::query_gradient_body{}, work, to, tile, mine);
+      operands const& o = work;
+      if (in::find_query_task(o.rules.sizes, in::interleave(task, tasks), in::lanes, tile))
+        dispatch_isa(in::query_gradient_body{}, o, to, in::erase_mask(work.mask), tile, mine);
     });
     if (g.cu_q.size() == 0) return;
     exec.for_each_tile(2, [g, to](index_t side, int) {

@@ -14,16 +14,16 @@ inline constexpr index_t rows_per_task = tiles_per_task * lanes;
 /// Where a worker keeps what belongs to one task. Sizes in numbers of T.
 template <class In, class T>
 struct forward_scratch {
-  static constexpr bool stages = !std::is_same_v<In, T>;
   index_t dk, dv;
 
-  HEDDLE_TILE index_t tile_size() const noexcept { return (dk + dv + panel_slack + 3) * lanes; }
-  HEDDLE_TILE index_t scores_size() const noexcept {
-    return (keys_per_block + panel_slack > dk ? keys_per_block + panel_slack : dk) * lanes;
+  HEDDLE_TILE index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
+  HEDDLE_TILE index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
+  HEDDLE_TILE bool stages() const noexcept {
+    return !std::is_same_v<In, T> || padded(dk) != dk || padded(dv) != dv;
   }
-  HEDDLE_TILE index_t staging() const noexcept { return stages ? keys_per_block * (dk + dv) : 0; }
+  HEDDLE_TILE index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
   HEDDLE_TILE index_t size() const noexcept {
-    return (tiles_per_task * tile_size() + scores_size() + staging() + lanes - 1) / lanes * lanes;
+    return tiles_per_task * tile_size() + scores_size() + staging();
   }
 };
 
@@ -33,12 +33,13 @@ struct forward_state {
   T *q, *acc, *max, *sum, *factor;
 
   HEDDLE_TILE forward_state(T* at, index_t dk, index_t dv)
-      : q(at), acc(q + dk * lanes), max(acc + (dv + panel_slack) * lanes), sum(max + lanes), factor(sum + lanes) {}
+      : q(at), acc(q + dk * lanes), max(acc + padded(dv) * lanes), sum(max + lanes), factor(sum + lanes) {}
 };
 
 struct forward_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, query_tile const& task, typename Work::number* const& memory) const {
+  HEDDLE_TILE void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
+                              typename Work::number* const& memory) const {
     using T = typename Work::number;
     using In = typename Work::input;
     geometry const& g = w.rules.sizes;
@@ -47,25 +48,28 @@ struct forward_body {
     T* const staging = scores + room.scores_size();
     index_t const tiles = (task.rows + lanes - 1) / lanes;
     for (index_t t = 0; t < tiles; ++t) start<Isa>(w, part(task, t), memory + t * room.tile_size(), scores);
-    using columns = key_columns<std::remove_const_t<decltype(w.rules.mask)>>;
-    columns queries[] = {columns(w.rules.mask, part(task, 0)), columns(w.rules.mask, part(task, tiles - 1))};
-    block const keys = clamp(w.rules.mask.kv_range(task.positions()), task.seg.k_length);
+    static_assert(tiles_per_task == 2);
+    key_columns queries[] = {key_columns(part(task, 0)), key_columns(part(task, tiles - 1))};
+    block const keys = clamp(mask.range(mask.mask, task.positions()), task.seg.k_length);
     visibility seen;
-    for (index_t first = keys.begin / keys_per_block * keys_per_block; first < keys.end; first += keys_per_block) {
+    for (index_t first = keys.begin / block_columns * block_columns; first < keys.end; first += block_columns) {
       index_t const token = task.seg.k_begin + first, left = task.seg.k_length - first;
-      index_t const n = left < keys_per_block ? left : keys_per_block;
+      index_t const n = left < block_columns ? left : block_columns;
       staged<T> const k = stage_rows(w.k, token, task.kv_head, n, g.dk, staging);
-      staged<T> const v = stage_rows(w.v, token, task.kv_head, n, g.dv, staging + keys_per_block * g.dk);
+      staged<T> const v = stage_rows(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk));
       for (index_t t = 0; t < tiles; ++t) {
         queries[t].first = first;
-        if (!see_columns(queries[t], n, seen)) continue;
+        if (!mask.see_keys(mask.mask, queries[t], n, seen)) continue;
         forward_state<T> const state(memory + t * room.tile_size(), g.dk, g.dv);
         index_t const lo = seen.run.lo;
         row_product<Isa>(scores + lo * lanes, k.data + lo * k.stride, k.stride, seen.run.hi - lo, state.q, g.dk);
         if (w.rules.rule.cap != T(0)) cap_scores<Isa>(scores, w.rules.rule.cap, seen.run);
-        weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen);
-        column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, seen.run,
-                            add_to_scaled<T>{state.factor});
+        // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
+        bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
+                           all_finite<Isa>(v, seen.run.full_end, seen.run.hi, g.dv);
+        weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1));
+        column_run const run = plain ? column_run{lo, lo, seen.run.hi, seen.run.hi} : seen.run;
+        column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
       }
     }
     for (index_t t = 0; t < tiles; ++t) finish<Isa>(w, part(task, t), memory + t * room.tile_size());
@@ -87,7 +91,7 @@ struct forward_body {
     geometry const& g = w.rules.sizes;
     forward_state<T> const state(memory, g.dk, g.dv);
     pack_lanes<Isa>(state.q, rows, w.q, tile, g.dk, w.rules.rule.scale);
-    for (index_t i = 0; i < g.dv * lanes; ++i) state.acc[i] = T(0);
+    for (index_t i = 0; i < padded(g.dv) * lanes; ++i) state.acc[i] = T(0);
     for (index_t lane = 0; lane < lanes; ++lane) {
       state.max[lane] = softmax_monoid<T>::lowest;
       state.sum[lane] = T(0);
@@ -136,6 +140,7 @@ struct kernel<attention::forward_fn, cpu_tag> {
   template <class Executor, class Work>
   HEDDLE_FN static void run(Executor& exec, Work const& work) {
     using T = typename Work::number;
+    using operands = attention::detail::forward_operands<typename Work::input, typename Work::output, T>;
     attention::detail::geometry const& g = work.rules.sizes;
     attention::detail::forward_scratch<typename Work::input, T> const room{g.dk, g.dv};
     scratch_frame frame(exec);
@@ -147,7 +152,8 @@ struct kernel<attention::forward_fn, cpu_tag> {
                                               attention::detail::rows_per_task, rows))
         return;
       T* const mine = memory + worker * size;
-      dispatch_isa(attention::detail::forward_body{}, work, rows, mine);
+      operands const& o = work;
+      dispatch_isa(attention::detail::forward_body{}, o, attention::detail::erase_mask(work.mask), rows, mine);
     });
     if (g.cu_q.size() == 0) return;
     constexpr index_t chunk = attention::detail::tokens_per_slack_task;

@@ -24,31 +24,32 @@ struct lane_blocking {
   static constexpr int width = Isa::template lanes<T>;
   using vector = vec<T, width>;
   static constexpr int vectors = 2;
-  static constexpr int rows = Isa::register_bytes == 64 ? 8 : 6;
+  static constexpr int rows = Isa::register_bytes == 64 ? 8 : 4;
   static constexpr int groups = static_cast<int>(lanes) / (width * vectors);
 };
 
-/// Panels that products write are this much longer than asked for: the last block of rows is whole.
-inline constexpr index_t panel_slack = 8;
+/// Rows of panels come in whole blocks of every instruction set.
+inline constexpr index_t panel_rows = 8;
+HEDDLE_TILE constexpr index_t padded(index_t rows) noexcept {
+  return (rows + panel_rows - 1) / panel_rows * panel_rows;
+}
 
 /// Columns [lo, hi) of a product. Outside [full_begin, full_end) some lanes exclude some columns.
 struct column_run {
   index_t lo, full_begin, full_end, hi;
 };
 
-/// Elements (r, c) at row[r] + c * step. Rows behind the last repeat it, so that nothing else is read.
-template <class T, int Rows, int Step>
+/// Elements (r, c) at row[r] + c. Rows behind the last repeat it, so that nothing else is read.
+template <class T, int Rows>
 struct separate_rows {
   T const* row[Rows];
-  index_t column;
 
-  HEDDLE_TILE separate_rows(T const* a, index_t row_stride, index_t column_stride, index_t first, index_t rows)
-      : column(column_stride) {
-    for (int r = 0; r < Rows; ++r) row[r] = a + (first + r < rows ? first + r : rows - 1) * row_stride;
+  HEDDLE_TILE separate_rows(T const* a, index_t stride, index_t first, index_t rows) {
+    for (int r = 0; r < Rows; ++r) row[r] = a + (first + r < rows ? first + r : rows - 1) * stride;
   }
   template <int R>
   HEDDLE_TILE T at(index_t c) const {
-    return Step == 1 ? row[R][c] : row[R][c * column];
+    return row[R][c];
   }
 };
 
@@ -115,9 +116,16 @@ HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, co
   constexpr std::make_integer_sequence<int, blocking::rows * blocking::vectors> all{};
   typename blocking::vector acc[blocking::rows * blocking::vectors];
   clear_all(all, acc);
-  if constexpr (Masked) masked_columns(rows, vectors, acc, a, b + lane, weights + lane, run.lo, run.full_begin);
-  plain_columns(rows, vectors, acc, a, b + lane, run.full_begin, run.full_end);
-  if constexpr (Masked) masked_columns(rows, vectors, acc, a, b + lane, weights + lane, run.full_end, run.hi);
+  if constexpr (Masked) {
+    index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
+    for (int part = 0; part < 3; ++part)
+      if (part == 1)
+        plain_columns(rows, vectors, acc, a, b + lane, edge[1], edge[2]);
+      else
+        masked_columns(rows, vectors, acc, a, b + lane, weights + lane, edge[part], edge[part + 1]);
+  } else {
+    plain_columns(rows, vectors, acc, a, b + lane, run.lo, run.hi);
+  }
   finish_all<blocking::vectors>(all, acc, out + lane, lane, finish);
 }
 
@@ -144,33 +152,29 @@ struct add_to_scaled {
   }
 };
 
-/// out[r] = a's row r times b, for rows in [0, rows); a has unit columns. Writes up to panel_slack rows more.
+/// out[r] = a's row r times b, for rows in [0, rows); a has unit columns. Writes padded(rows) rows.
 template <class Isa, class T>
 HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns) {
   using blocking = lane_blocking<Isa, T>;
   column_run const run{0, 0, columns, columns};
   for (index_t r = 0; r < rows; r += blocking::rows) {
-    separate_rows<T, blocking::rows, 1> const block(a, row_stride, 1, r, rows);
+    separate_rows<T, blocking::rows> const block(a, row_stride, r, rows);
     for (int g = 0; g < blocking::groups; ++g)
       lane_block<Isa, false>(out + r * lanes, block, b, b, run, g * blocking::width * blocking::vectors, overwrite{});
   }
 }
 
 /// out[r] gains the sum over the run's rows c of a[c][r] * b[c]; a has unit columns. Where `weights` is below 0, the
-/// product is left out. Touches up to panel_slack rows more of out.
+/// product is left out. Pre: a's rows and out have padded(columns) columns and rows.
 template <class Isa, class T, class Finish>
 HEDDLE_TILE void column_product(T* out, T const* a, index_t row_stride, index_t columns, T const* b, T const* weights,
                                 column_run const& run, Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
-  for (index_t r = 0; r < columns; r += blocking::rows)
-    for (int g = 0; g < blocking::groups; ++g) {
-      index_t const lane = g * blocking::width * blocking::vectors;
-      if (r + blocking::rows <= columns)
-        lane_block<Isa, true>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run, lane, finish);
-      else
-        lane_block<Isa, true>(out + r * lanes, separate_rows<T, blocking::rows, 0>(a, 1, row_stride, r, columns), b,
-                              weights, run, lane, finish);
-    }
+  static_assert(panel_rows % blocking::rows == 0);
+  for (index_t r = 0; r < padded(columns); r += blocking::rows)
+    for (int g = 0; g < blocking::groups; ++g)
+      lane_block<Isa, true>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run,
+                            g * blocking::width * blocking::vectors, finish);
 }
 
 }  // namespace heddle::attention::detail

@@ -45,15 +45,16 @@ HEDDLE_TILE void hide_scores(T* scores, visibility const& seen, index_t begin, i
   }
 }
 
-/// Scores become weights relative to `base` and are added up; in masked columns excluded ones become -1.
+/// Scores of columns [begin, end) become weights relative to `base` and are added up. With Masked, excluded ones
+/// become `hidden`.
 template <bool Masked, class V, class T>
 HEDDLE_TILE void weigh_columns(T* scores, visibility const& seen, index_t begin, index_t end, index_t lane,
-                               V const& base, V& sum) {
+                               V const& base, V& sum, T hidden) {
   for (index_t c = begin; c < end; ++c) {
     T* const at = scores + c * lanes + lane;
-    V weight = exp(V::load(at) - base);
+    V weight = exp_weight(V::load(at) - base);
     sum = sum + weight;
-    if constexpr (Masked) weight = select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(T(-1)));
+    if constexpr (Masked) weight = select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(hidden));
     weight.store(at);
   }
 }
@@ -75,23 +76,40 @@ HEDDLE_TILE V largest_score(T const* scores, index_t begin, index_t end, V const
   return select(odd > even, odd, even);
 }
 
+/// Whether rows [begin, end) hold finite numbers only, so that a zero weight excludes them.
+template <class Isa, class T>
+HEDDLE_TILE bool all_finite(staged<T> const& rows, index_t begin, index_t end, index_t columns) {
+  using V = typename lane_blocking<Isa, T>::vector;
+  V sum = V::zero();
+  T rest = T(0);
+  for (index_t c = begin; c < end; ++c) {
+    T const* const row = rows.data + c * rows.stride;
+    index_t d = 0;
+    for (; d + V::width <= columns; d += V::width) sum = fma(V::load(row + d), V::zero(), sum);
+    for (; d < columns; ++d) rest = fma(row[d], T(0), rest);
+  }
+  return all(sum == V::zero()) && rest == T(0);
+}
+
 /// The softmax monoid's push_block in every lane: scores become weights, the state's maximum and sum move on, and
 /// `factor` receives what the accumulated values are to be scaled by.
 template <class Isa, class T>
-HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen) {
+HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden) {
   using V = typename lane_blocking<Isa, T>::vector;
   V const lowest = V::splat(softmax_monoid<T>::lowest);
   column_run const& run = seen.run;
+  index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
   for (index_t lane = 0; lane < lanes; lane += V::width) {
-    hide_scores<V>(scores, seen, run.lo, run.full_begin, lane);
-    hide_scores<V>(scores, seen, run.full_end, run.hi, lane);
+    for (int part = 0; part < 3; part += 2) hide_scores<V>(scores, seen, edge[part], edge[part + 1], lane);
     V const before = V::load(max + lane);
     V const most = largest_score(scores + lane, run.lo, run.hi, before);
-    V const base = select(most == lowest, V::zero(), most), shrink = exp(before - base);
+    V const base = select(most == lowest, V::zero(), most), shrink = exp_weight(before - base);
     V total = V::zero();
-    weigh_columns<true>(scores, seen, run.lo, run.full_begin, lane, base, total);
-    weigh_columns<false>(scores, seen, run.full_begin, run.full_end, lane, base, total);
-    weigh_columns<true>(scores, seen, run.full_end, run.hi, lane, base, total);
+    for (int part = 0; part < 3; ++part)
+      if (part == 1)
+        weigh_columns<false>(scores, seen, edge[1], edge[2], lane, base, total, hidden);
+      else
+        weigh_columns<true>(scores, seen, edge[part], edge[part + 1], lane, base, total, hidden);
     fma(V::load(sum + lane), shrink, total).store(sum + lane);
     most.store(max + lane);
     shrink.store(factor + lane);

@@ -84,31 +84,31 @@ HEDDLE_FN bool find_key_task(geometry const& g, index_t task, key_tile& found) {
 /// Which lanes see which columns of a block.
 struct visibility {
   column_run run;                    ///< columns, counted from the block's first
-  std::uint32_t bits[block_columns];  ///< lanes that see a column; set outside the full part of the run
+  std::uint32_t bits[block_columns];  ///< lanes that see a column
 };
 
 /// Columns whose kind is asked for at once.
 inline constexpr index_t columns_per_kind = 16;
 
-/// Keys as columns, queries as lanes. `alive`: lanes whose queries see anything at all.
-template <class Mask>
+/// Keys as columns, queries as lanes.
 struct key_columns {
-  Mask const& mask;
-  index_t first;  ///< key of column 0
-  block all;      ///< positions of the queries
-  index_t rows;
-  std::uint32_t alive;
+  index_t first;        ///< key of column 0
+  block all;            ///< positions of the queries
+  index_t rows;         ///< lanes in use
+  std::uint32_t alive;  ///< lanes whose queries see anything at all
   index_t position[lanes];
 
-  HEDDLE_TILE key_columns(Mask const& m, query_tile const& tile, std::uint32_t living = ~std::uint32_t{0})
-      : mask(m), first(0), all(tile.positions()), rows(tile.rows), alive(living) {
+  HEDDLE_TILE explicit key_columns(query_tile const& tile, std::uint32_t living = ~std::uint32_t{0})
+      : first(0), all(tile.positions()), rows(tile.rows), alive(living) {
     for (index_t lane = 0; lane < rows; ++lane) position[lane] = tile.query(lane) + tile.seg.offset;
   }
-  HEDDLE_TILE block_kind kind(index_t begin, index_t end) const {
+  template <class Mask>
+  HEDDLE_TILE block_kind kind(Mask const& mask, index_t begin, index_t end) const {
     block_kind const k = mask.kind(all, {first + begin, first + end});
     return k == block_kind::full && alive != ~std::uint32_t{0} ? block_kind::partial : k;
   }
-  HEDDLE_TILE std::uint32_t bits(index_t c) const {
+  template <class Mask>
+  HEDDLE_TILE std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
     for (index_t lane = 0; lane < rows; ++lane)
       seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
@@ -116,38 +116,38 @@ struct key_columns {
   }
 };
 
-/// Queries as columns, keys as lanes. `lse`: of each column; -inf where the query sees nothing at all.
-template <class Mask, class T>
+/// Queries as columns, keys as lanes.
 struct query_columns {
-  Mask const& mask;
   index_t first;  ///< position of column 0
   block keys;
-  T const* lse;
+  bool alive[block_columns];  ///< of each column: whether its query sees anything at all
 
-  HEDDLE_TILE block_kind kind(index_t begin, index_t end) const {
+  template <class Mask>
+  HEDDLE_TILE block_kind kind(Mask const& mask, index_t begin, index_t end) const {
     block_kind const k = mask.kind({first + begin, first + end}, keys);
-    bool living = true;
-    for (index_t c = begin; c < end; ++c) living = living && lse[c] != softmax_monoid<T>::lowest;
-    return k == block_kind::full && !living ? block_kind::partial : k;
+    bool all = true;
+    for (index_t c = begin; c < end; ++c) all = all && alive[c];
+    return k == block_kind::full && !all ? block_kind::partial : k;
   }
-  HEDDLE_TILE std::uint32_t bits(index_t c) const {
-    if (lse[c] == softmax_monoid<T>::lowest) return 0;
+  template <class Mask>
+  HEDDLE_TILE std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
-    for (index_t lane = 0; lane < keys.end - keys.begin; ++lane)
-      seen |= std::uint32_t{mask.visible(first + c, keys.begin + lane)} << lane;
+    if (alive[c])
+      for (index_t lane = 0; lane < keys.end - keys.begin; ++lane)
+        seen |= std::uint32_t{mask.visible(first + c, keys.begin + lane)} << lane;
     return seen;
   }
 };
 
 /// Finds the columns in [0, n) that some lane may see, and the first run of them that all see. Returns whether there
 /// are any. Pre: n <= block_columns.
-template <class Source>
-HEDDLE_TILE bool see_columns(Source const& source, index_t n, visibility& seen) {
+template <class Mask, class Columns>
+HEDDLE_FN bool see_columns(Mask const& mask, Columns const& columns, index_t n, visibility& seen) {
   index_t const none = -1;
   index_t lo = none, hi = 0, full_begin = none, full_end = none;
   for (index_t begin = 0; begin < n; begin += columns_per_kind) {
     index_t const end = begin + columns_per_kind < n ? begin + columns_per_kind : n;
-    block_kind const kind = source.kind(begin, end);
+    block_kind const kind = columns.kind(mask, begin, end);
     if (kind != block_kind::skip) {
       if (lo == none) lo = begin;
       hi = end;
@@ -155,14 +155,35 @@ HEDDLE_TILE bool see_columns(Source const& source, index_t n, visibility& seen) 
     if (kind == block_kind::full && (full_begin == none || full_end == begin)) {
       if (full_begin == none) full_begin = begin;
       full_end = end;
-      continue;
     }
     for (index_t c = begin; c < end; ++c)
-      seen.bits[c] = kind == block_kind::full ? ~std::uint32_t{0} : kind == block_kind::skip ? 0 : source.bits(c);
+      seen.bits[c] = kind == block_kind::full   ? ~std::uint32_t{0}
+                     : kind == block_kind::skip ? 0
+                                                : columns.bits(mask, c);
   }
   if (full_begin == none) full_begin = full_end = hi;
   seen.run = {lo, full_begin, full_end, hi};
   return lo != none;
+}
+
+/// A mask behind function pointers, so that the large kernels exist once for all masks.
+struct any_mask {
+  void const* mask;
+  block (*range)(void const* mask, block queries);
+  bool (*see_keys)(void const* mask, key_columns const&, index_t n, visibility&);
+  bool (*see_queries)(void const* mask, query_columns const&, index_t n, visibility&);
+};
+
+/// Pre: the mask outlives the result.
+template <class Mask>
+HEDDLE_FN any_mask erase_mask(Mask const& mask) {
+  return {&mask, [](void const* m, block queries) { return static_cast<Mask const*>(m)->kv_range(queries); },
+          [](void const* m, key_columns const& columns, index_t n, visibility& seen) {
+            return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
+          },
+          [](void const* m, query_columns const& columns, index_t n, visibility& seen) {
+            return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
+          }};
 }
 
 /// The lanes [lane, lane + width) of a set of lanes, as a mask of a vector.
@@ -182,17 +203,19 @@ struct staged {
   index_t stride;
 };
 
-/// Rows [token, token + rows) of one head as numbers: in place where they are, else converted into `room`.
+/// Rows [token, token + rows) of one head as numbers, columns padded by zeros to whole blocks: in place where they
+/// are such, else copied into `room`, which holds rows of padded(columns) numbers.
 template <class T, class In>
 HEDDLE_TILE staged<T> stage_rows(head_rows<In const> const& from, index_t token, index_t head, index_t rows,
                                  index_t columns, T* room) {
-  if constexpr (std::is_same_v<In, T>) {
-    return {from.row(token, head), from.token_stride};
-  } else {
-    for (index_t r = 0; r < rows; ++r)
-      for (index_t d = 0; d < columns; ++d) room[r * columns + d] = static_cast<T>(from.row(token + r, head)[d]);
-    return {room, columns};
+  index_t const wide = padded(columns);
+  if constexpr (std::is_same_v<In, T>)
+    if (wide == columns) return {from.row(token, head), from.token_stride};
+  for (index_t r = 0; r < rows; ++r) {
+    In const* const row = from.row(token + r, head);
+    for (index_t d = 0; d < wide; ++d) room[r * wide + d] = d < columns ? static_cast<T>(row[d]) : T(0);
   }
+  return {room, wide};
 }
 
 }  // namespace heddle::attention::detail
