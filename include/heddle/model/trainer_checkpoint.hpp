@@ -18,12 +18,12 @@ namespace detail {
 /// The checkpoint's key of the counter of applied steps.
 inline constexpr char const* applied_key = "step";
 
-HEDDLE_FN checkpoint::any_box space_of(parallel::parameter_record const& r) {
-  return checkpoint::whole(r.extents.data(), r.extents.size());
+HEDDLE_FN any_box space_of(parallel::parameter_record const& r) {
+  return whole(r.extents.data(), r.extents.size());
 }
-HEDDLE_FN checkpoint::any_box one_number() {
+HEDDLE_FN any_box one_number() {
   index_t const n = 1;
-  return checkpoint::whole(&n, 1);
+  return whole(&n, 1);
 }
 
 /// Rank 0's three numbers, on every rank.
