@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/comm/exact_sum.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
 #include <heddle/model/rank_state.hpp>
@@ -11,13 +10,6 @@
 #include <memory>
 
 namespace heddle::model {
-
-/// What a step tells the host, the same on every rank.
-struct step_result {
-  float loss = 0;     ///< mean over all targets of the step
-  double norm = 0;    ///< of all gradients, before clipping
-  bool skipped = false;  ///< the norm was not finite: nothing was changed
-};
 
 /// One rank of a training run over a mesh <pp, dp>: its stage, its memory and its step.
 ///
