@@ -59,6 +59,7 @@ HEDDLE_TILE V scale_by_power(V const& p, V const& t) {
   using T = lane_t<V>;
   constexpr uint_bits_t<T> one = facts::one;  // a copy that device code can refer to
   // 2^n may lie outside the range, two halves do not. Shifts push the bits of the magic number out.
+  constexpr auto one = facts::one;
   U const n = bit_cast<uint_bits_t<T>>(t), half = shift_right<1>(n);
   V const a = bit_cast<T>(U(shift_left<facts::mantissa>(half) + one));
   V const b = bit_cast<T>(U(shift_left<facts::mantissa>(U(n - half)) + one));

@@ -22,7 +22,7 @@ class tensor_view {
   using extents_type = Extents;
   using space = Space;
 
-  static constexpr std::size_t rank() noexcept { return Extents::rank(); }
+  static HEDDLE_HD_FN constexpr std::size_t rank() noexcept { return Extents::rank(); }
 
   HEDDLE_HD_FN constexpr tensor_view() noexcept : data_(nullptr), extents_(), stride_{} {}
 
