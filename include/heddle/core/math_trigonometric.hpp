@@ -98,14 +98,10 @@ HEDDLE_TILE void put_lane(float& v, int, float x) { v = x; }
 HEDDLE_TILE float get_lane(float v, int) { return v; }
 template <class V>
   requires requires(V v) { v.lane[0]; }
-HEDDLE_TILE void put_lane(V& v, int i, float x) {
-  v.lane[i] = x;
-}
+HEDDLE_TILE void put_lane(V& v, int i, float x) { v.lane[i] = x; }
 template <class V>
   requires requires(V v) { v.lane[0]; }
-HEDDLE_TILE float get_lane(V const& v, int i) {
-  return v.lane[i];
-}
+HEDDLE_TILE float get_lane(V const& v, int i) { return v.lane[i]; }
 }  // namespace detail
 
 /// sin(x) and cos(x).

@@ -40,7 +40,8 @@ struct minifloat {
   static HEDDLE_TILE constexpr float_like<U> widen(U const& code) {
     U const em = shift_left<shift>(U(code & magnitude()));
     // A subnormal is read as if it had a leading one, which is then taken away, exactly.
-    U const tiny = bit_cast<std::uint32_t>(bit_cast<float>(U(em + smallest_normal())) - bit_cast<float>(smallest_normal()));
+    U const tiny =
+        bit_cast<std::uint32_t>(bit_cast<float>(U(em + smallest_normal())) - bit_cast<float>(smallest_normal()));
     U r = select(less(em, std::uint32_t{1} << 23), tiny, U(em + rebias()));
     if constexpr (Infinity) {
       U const special = U(em + 2 * rebias());
@@ -58,7 +59,8 @@ struct minifloat {
     U const u = bit_cast<std::uint32_t>(x), a = U(u & 0x7FFFFFFFu);
     U const even = U(shift_right<shift>(a) & 1u);
     U const normal = shift_right<shift>(U(U(a + ((std::uint32_t{1} << (shift - 1)) - 1)) + U(even - rebias())));
-    U const tiny = U(bit_cast<std::uint32_t>(bit_cast<float>(a) + bit_cast<float>(subnormal_magic())) - subnormal_magic());
+    U const tiny =
+        U(bit_cast<std::uint32_t>(bit_cast<float>(a) + bit_cast<float>(subnormal_magic())) - subnormal_magic());
     U r = select(less(a, smallest_normal()), tiny, normal);
     U const top = splat<U>(mode == overflow::saturate ? largest() : Infinity ? infinity() : nan());
     r = select(less(top, r), top, r);
