@@ -42,7 +42,14 @@ HEDDLE_FN void submit_collective(C& comm, E& exec, Work const& work, collective_
     std::size_t const bytes = work.post.fault ? 0 : scratch_bytes(work, comm.size(), comm.rank());
     scratch = {frame.template take<std::byte>(static_cast<index_t>(bytes)), bytes};
   }
-  exec.for_each_tile(1, task{&comm, work, options, scratch});
+  if constexpr (shares_memory<C> && !immediate_executor<E>) {
+    std::uint64_t const number = comm.note_submission();
+    exec.for_each_tile(1, task{&comm, work, options, scratch});
+    submit_cleanup(exec, [c = &comm, number] { c->after_collective(number); });
+  } else {
+    if constexpr (shares_memory<C>) comm.note_submission();
+    exec.for_each_tile(1, task{&comm, work, options, scratch});
+  }
 }
 
 template <class V>

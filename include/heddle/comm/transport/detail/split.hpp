@@ -59,6 +59,7 @@ inline thread_communicator thread_communicator::split(int color, int key) {
   int const p = size();
   detail::number_list const pairs(2 * p), groups(p);
   std::int64_t const mine[2] = {color, key};
+  submitted_ += 2;
   collective(detail::split_step(mine, 2, pairs.data(), p));
   detail::split_place const place = detail::place_in_split(pairs, p, rank_);
 
