@@ -76,7 +76,7 @@ struct reduce_work : work_base {
 
   /// The bytes of direct reduce-scatter, and of handing out the blocks; the accumulator travels in elastic pieces.
   HEDDLE_FN sent_amount sent(int ranks, int me) const noexcept {
-    sent_amount s;
+    sent_amount s{};
     index_t pieces = 1;
     if (shape.leaves) {
       part const own = balanced_part(shape.leaves, ranks, me);

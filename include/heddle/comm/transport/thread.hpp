@@ -119,7 +119,8 @@ class thread_communicator {
     if (poisoned_) throw error(errc::revoked, "an earlier failure has ended this communicator");
     double const seconds = options.deadline_s > 0 ? options.deadline_s : seconds_;
     detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds};
-    detail::op_result const r = detail::collective_call<Work>(context, work).run();
+    detail::op_result r;
+    detail::collective_call<Work>(context, work).run(r);
     poisoned_ = r.poisons;
     if (r.ok) return add(work.kind(), work.sent(size(), rank_));
     if (r.own) std::rethrow_exception(r.own);
