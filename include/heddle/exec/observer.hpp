@@ -61,6 +61,10 @@ template <class Executor>
 class observed_span {
  public:
   HEDDLE_FN observed_span(Executor& exec, span const& s) : exec_(&exec), span_(s) {
+    if (auto* const plan = exec.scratch().recorded_plan()) {
+      plan->flops += s.flops;
+      plan->bytes_moved += s.bytes;
+    }
     if constexpr (enabled)
       exec.for_each_tile(1, [o = &exec.observer(), s](index_t, int) { o->begin(s); });
   }

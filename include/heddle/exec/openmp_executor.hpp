@@ -32,6 +32,7 @@ class openmp_executor : public detail::immediate_base<cpu_tag> {
 
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
     busy_scope const busy(*this);
     if (n <= 1 || threads_ == 1) {
       for (index_t tile = 0; tile < n; ++tile) f(tile, 0);
