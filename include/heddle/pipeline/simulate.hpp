@@ -166,7 +166,7 @@ HEDDLE_FN std::vector<op_place> critical_path(graph const& g, node_times const& 
 }
 
 HEDDLE_FN device_time spend(std::vector<timed_op> const& ops, index_t makespan) noexcept {
-  device_time d;
+  device_time d{};
   index_t first = makespan, last = makespan;
   bool any = false;
   for (timed_op const& t : ops) {
