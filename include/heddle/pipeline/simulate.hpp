@@ -251,6 +251,7 @@ HEDDLE_FN std::vector<std::vector<memory_point>> memory_curve(schedule const& s,
         curve.push_back({time, live});
     };
     for (timed_op const& t : list) {
+      HEDDLE_EXPECTS(t.op.stage >= 0 && t.op.stage < s.stages, "the stage must exist", t.op.stage, s.stages);
       memory_step const step =
           step_of(t.op.kind, bytes[bytes.size() == 1 ? 0 : static_cast<std::size_t>(t.op.stage)], s.forward_only);
       change(t.start, step.at_start);
