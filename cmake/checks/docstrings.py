@@ -42,6 +42,8 @@ def check_comments(name):
             documented = True
         elif public[number] and not statement_open and bare[number - 1].strip():
             head = bare[number - 1].strip()
+            if re.match(r"struct \w+_fn\b.*\{$", head) and lines[number].lstrip().startswith("///"):
+                documented = True  # the comment stands at the call operator
             more = head + " " + (bare[number].strip() if number < len(bare) else "")
             if not documented and "///<" not in line and NEEDS.search(more) and not EXEMPT.search(more):
                 fail(f"include/heddle/{name}", number, f"has no /// comment: {line.strip()[:70]}")

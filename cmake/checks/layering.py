@@ -76,9 +76,11 @@ def main():
     files = tracked("tests/*.hpp", "tests/*.cpp", "examples/*.hpp", "examples/*.cpp", "benchmarks/*")
     for name in files:
         for line, target in includes(ROOT / name):
-            own = (ROOT / name).parent / target
             if target.endswith(".cpp") and not name.startswith("tests/odr"):
-                fail(name, line, f"includes a source file, {own.name}")
+                fail(name, line, f"includes a source file, {target}")
+            block = re.fullmatch(r"tests/package/parts/(\w+)\.cpp", name)
+            if block and target.startswith("heddle/") and not target.startswith(f"heddle/{block.group(1)}/"):
+                fail(name, line, f"shows the use of {block.group(1)} alone, but includes {target}")
     finish("layering", len(names) + len(files))
 
 

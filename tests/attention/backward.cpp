@@ -127,7 +127,7 @@ TEMPLATE_LIST_TEST_CASE("the gradient of the cap", "[attention]", executor_cases
   p.k = {2, -1, 4};
   p.v = {1, 10, 100};
   p.dout = {1};
-  auto const two = at::where{[](index_t, index_t j) { return j < 2; }};
+  auto const two = at::where{first_keys<2>{}};
   at::options<decltype(two)> const o{.mask = two, .softcap = 2};
   p.forward(setup.exec, o);
   p.backward(setup.exec, o);
@@ -148,7 +148,7 @@ TEMPLATE_LIST_TEST_CASE("garbage behind the mask has no gradient", "[attention]"
     p.k = {1, garbage};
     p.v = {3, garbage};
     p.dout = {1, 1};
-    auto const first_only = at::with_mask(at::where{[](index_t, index_t j) { return j == 0; }});
+    auto const first_only = at::with_mask(at::where{first_keys<1>{}});
     p.forward(setup.exec, first_only);
     p.backward(setup.exec, first_only);
     REQUIRE(p.dv(0) == 2);

@@ -87,7 +87,7 @@ TEMPLATE_LIST_TEST_CASE("garbage behind the mask is not multiplied", "[attention
     p.forward(setup.exec, at::options<>{});
     REQUIRE(p.out(0) == 3);
     REQUIRE(std::isnan(p.out(1)));
-    auto const first_only = at::where{[](index_t, index_t j) { return j == 0; }};
+    auto const first_only = at::where{first_keys<1>{}};
     p.forward(setup.exec, at::with_mask(first_only));
     REQUIRE(p.out(0) == 3);
     REQUIRE(p.out(1) == 3);
@@ -163,7 +163,7 @@ TEMPLATE_LIST_TEST_CASE("the cap comes before the mask", "[attention]", executor
   p.q = {3};
   p.k = {2, -1, 4};
   p.v = {1, 10, 100};
-  auto const two = at::where{[](index_t, index_t j) { return j < 2; }};
+  auto const two = at::where{first_keys<2>{}};
   p.forward(setup.exec, at::options<decltype(two)>{.mask = two, .softcap = 2});
   REQUIRE(close(p.out(0), 1.1968532461154566));
   REQUIRE(close(p.lse(0, 0), 2.0122248414753394));
@@ -196,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("masks, caps and offsets", "[attention]", executor_cases
   check_shape<float>(setup.exec, s, at::options<>{.query_offset = 500});
   check_shape<float>(setup.exec, s, at::with_mask(at::causal{} & at::window(40, 0)));
   check_shape<float>(setup.exec, s, at::with_mask(at::window(10, 20, 3)));
-  auto const odd = at::where{[](index_t i, index_t j) { return (i * 7 + j * 3) % 5 == 0; }};
+  auto const odd = at::where{one_in_five{}};
   check_shape<float>(setup.exec, s, at::with_mask(odd));
 }
 

@@ -26,8 +26,9 @@ void derive_from_visible(Mask const& m) {
             if (sees && (ke - 1 < range.begin || ke - 1 >= range.end)) FAIL("kv_range misses key " << ke - 1);
           }
           block_kind const kind = m.kind({qb, qe}, {kb, ke});
-          if (kind == block_kind::skip && any) FAIL("skipped visible pair " << qb << ' ' << qe << ' ' << kb << ' ' << ke);
-          if (kind == block_kind::full && !all) FAIL("full hides a pair " << qb << ' ' << qe << ' ' << kb << ' ' << ke);
+          INFO("queries " << qb << ' ' << qe << ", keys " << kb << ' ' << ke);
+          if (kind == block_kind::skip && any) FAIL("a visible pair is skipped");
+          if (kind == block_kind::full && !all) FAIL("a full block hides a pair");
         }
       }
     }

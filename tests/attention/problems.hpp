@@ -9,6 +9,8 @@
 
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
+#include <heddle/backend/cpu/attention_backward.hpp>
+#include <heddle/backend/cpu/attention_forward.hpp>
 
 #include <cmath>
 #include <cstring>
@@ -23,6 +25,16 @@ inline constexpr double inf = std::numeric_limits<double>::infinity();
 inline bool close(double got, double right, double relative = 1e-6, double absolute = 1e-7) {
   return std::fabs(got - right) <= std::max(relative * std::fabs(right), absolute);
 }
+
+/// Predicates by name: a lambda in a test that runs over executors would be another mask, and another set of loops,
+/// for each of them.
+template <int Keys>
+struct first_keys {
+  constexpr bool operator()(index_t, index_t j) const { return j < Keys; }
+};
+struct one_in_five {
+  constexpr bool operator()(index_t i, index_t j) const { return (i * 7 + j * 3) % 5 == 0; }
+};
 
 struct shape {
   index_t tokens_q = 1, tokens_k = 1, heads_q = 1, heads_kv = 1, dk = 1, dv = 1;
@@ -66,7 +78,7 @@ bool same_bits(array<T> const& x, array<T> const& y) {
 /// Operands, results and gradients of one problem.
 template <class T>
 struct problem {
-  using number = attention::accumulator_t<T>;
+  using number = accumulator_t<T>;
   array<T> q, k, v, out, dout, dq, dk, dv;
   array<number> lse;
   explicit problem(shape const& s, std::uint64_t seed = 1)

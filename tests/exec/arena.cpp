@@ -76,6 +76,31 @@ TEMPLATE_LIST_TEST_CASE("released frames are poisoned by the queue", "[exec]", t
   CHECK(numbers == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("a frame that made the arena grow is poisoned whole", "[exec]", test::executor_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  exec.scratch().reserve(1024);
+  float *kept = nullptr, *before = nullptr, *after = nullptr;
+  float outer = 0;
+  {
+    scratch_frame frame(exec);
+    kept = frame.template take<float>(16);
+    exec.for_each_tile(16, [kept](index_t i, int) { kept[i] = 1.0f; });
+    {
+      scratch_frame inner(exec);
+      before = inner.template take<float>(16);
+      after = inner.template take<float>(1000);
+      exec.for_each_tile(16, [before, after](index_t i, int) { before[i] = after[i] = 2.0f; });
+    }
+    exec.for_each_tile(1, [kept, o = &outer](index_t, int) { *o = kept[0] + kept[15]; });
+  }
+  exec.synchronize();
+  CHECK(outer == 2.0f);
+  int numbers = 0;
+  for (int i = 0; i < 16; ++i) numbers += kept[i] == kept[i] || before[i] == before[i] || after[i] == after[i];
+  CHECK(numbers == 0);
+}
+
 TEMPLATE_LIST_TEST_CASE("nested frames stack, and growth keeps open frames", "[exec]", test::executor_cases) {
   TestType setup;
   auto& exec = setup.exec;

@@ -21,11 +21,11 @@ struct pair_gradient {
 };
 
 /// Operands of the backward pass as queued work carries them.
-template <class In, class T, class Mask>
-struct backward_work {
+template <class In, class T>
+struct backward_operands {
   using input = In;
   using number = T;
-  setup<T, Mask> rules;
+  setup<T> rules;
   head_rows<In const> q, k, v, dout;
   head_rows<T const> lse;
   head_rows<T> delta;
@@ -36,13 +36,20 @@ struct backward_work {
     index_t const kv_head = head / g.group();
     T slope = T(1);
     T const s = detail::score(rules.rule, g.dk, q.row(query, head), k.row(key, kv_head), &slope);
-    T const p = heddle::exp(s - *lse.row(query, head));
+    T const p = exp_weight(s - *lse.row(query, head));
     T const dp = dot<T>(g.dv, dout.row(query, head), v.row(key, kv_head));
     return {p, heddle::mul(heddle::mul(p, dp - *delta.row(query, head)), slope)};
   }
   HEDDLE_FN bool empty_row(index_t query, index_t head) const {
     return *lse.row(query, head) == softmax_monoid<T>::lowest;
   }
+};
+
+template <class In, class T, class Mask>
+struct backward_work : backward_operands<In, T> {
+  Mask mask;
+
+  HEDDLE_FN backward_work(backward_operands<In, T> const& o, Mask const& m) : backward_operands<In, T>(o), mask(m) {}
 };
 
 /// One row of dK and dV: query heads of the group ascending, then blocks of queries ascending.
@@ -59,7 +66,7 @@ HEDDLE_FN void key_row(Work const& w, index_t key, index_t kv_head, T* sum, T* p
       for (index_t d = 0; d < g.dk + g.dv; ++d) part[d] = T(0);
       for (index_t i = first; i < first + queries_per_block && i < seg.q_length; ++i) {
         index_t const query = seg.q_begin + i;
-        if (!w.rules.mask.visible(i + seg.offset, j) || w.empty_row(query, head)) continue;
+        if (!w.mask.visible(i + seg.offset, j) || w.empty_row(query, head)) continue;
         pair_gradient<T> const pair = w.pair(query, head, key);
         for (index_t d = 0; d < g.dk; ++d)
           part[d] = heddle::fma(pair.score, heddle::mul(w.rules.rule.scale, static_cast<T>(w.q.row(query, head)[d])),
@@ -79,11 +86,11 @@ HEDDLE_FN void query_row(Work const& w, index_t query, index_t head, T* sum, T* 
   segment seg;
   if (!find_segment<false>(g, query, seg) || w.empty_row(query, head)) return;
   index_t const i = query - seg.q_begin + seg.offset;
-  block const keys = clamp(w.rules.mask.kv_range({i, i + 1}), seg.k_length);
+  block const keys = clamp(w.mask.kv_range({i, i + 1}), seg.k_length);
   for (index_t first = keys.begin / keys_per_block * keys_per_block; first < keys.end; first += keys_per_block) {
     for (index_t d = 0; d < g.dk; ++d) part[d] = T(0);
     for (index_t j = first; j < first + keys_per_block && j < seg.k_length; ++j) {
-      if (!w.rules.mask.visible(i, j)) continue;
+      if (!w.mask.visible(i, j)) continue;
       T const ds = w.pair(query, head, seg.k_begin + j).score;
       for (index_t d = 0; d < g.dk; ++d)
         part[d] = heddle::fma(ds, static_cast<T>(w.k.row(seg.k_begin + j, head / g.group())[d]), part[d]);
@@ -120,8 +127,8 @@ struct gradients {
   head_rows<In> dq, dk, dv;
 };
 
-template <class In, class Mask>
-HEDDLE_FN span backward_span(setup<accumulator_t<In>, Mask> const& rules) {
+template <class In>
+HEDDLE_FN span backward_span(setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const per_token = g.tokens_q * g.heads_q * (2 * g.dk + 2 * g.dv) + 2 * g.tokens_k * g.heads_kv * (g.dk + g.dv);
   span s;
@@ -228,13 +235,10 @@ struct backward_fn {
     exec.for_each_tile(g.tokens_q, detail::delta_work<in, typename Out::value_type, number>{
                                        g, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
                                        lse_rows, detail::numbers_of(canonical_input(dlse)), delta});
-    detail::backward_work<in, number, Mask> const work{rules,
-                                                       detail::rows_of(canonical_input(q)),
-                                                       detail::rows_of(canonical_input(k)),
-                                                       detail::rows_of(canonical_input(v)),
-                                                       detail::rows_of(canonical_input(dout)),
-                                                       lse_rows,
-                                                       delta};
+    detail::backward_work<in, number, Mask> const work(
+        {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
+         detail::rows_of(canonical_input(v)), detail::rows_of(canonical_input(dout)), lse_rows, delta},
+        o.mask);
     run_kernel<backward_fn>(exec, work,
                             detail::gradients<in>{detail::rows_of(dq), detail::rows_of(dk), detail::rows_of(dv)});
   }

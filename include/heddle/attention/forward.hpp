@@ -10,46 +10,54 @@ namespace attention {
 
 namespace detail {
 
-/// Operands of the forward pass as queued work carries them. Q, K, V: the inputs' elements; O: the output's.
-template <class In, class Out, class T, class Mask>
-struct forward_work {
+/// Operands of the forward pass as queued work carries them.
+template <class In, class Out, class T>
+struct forward_operands {
   using input = In;
+  using output = Out;
   using number = T;
-  setup<T, Mask> rules;
+  setup<T> rules;
   head_rows<In const> q, k, v;
   head_rows<Out> out;
   head_rows<T> lse;
+};
+
+template <class In, class Out, class T, class Mask>
+struct forward_work : forward_operands<In, Out, T> {
+  Mask mask;
+
+  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m) : forward_operands<In, Out, T>(o), mask(m) {}
 
   /// One query row of one head: blocks of keys in ascending order into the softmax state.
   HEDDLE_FN void row(index_t token, index_t head, T* acc) const {
-    geometry const& g = rules.sizes;
+    geometry const& g = this->rules.sizes;
     softmax_row<T> state{T(0), T(0), acc, g.dv};
     softmax_monoid<T>::identity(state);
     segment seg;
     if (find_segment<false>(g, token, seg)) {
       index_t const i = token - seg.q_begin + seg.offset, kv_head = head / g.group();
-      block const keys = clamp(rules.mask.kv_range({i, i + 1}), seg.k_length);
+      block const keys = clamp(mask.kv_range({i, i + 1}), seg.k_length);
       T scores[keys_per_block];
       index_t rows[keys_per_block];
       for (index_t first = keys.begin / keys_per_block * keys_per_block; first < keys.end; first += keys_per_block) {
         index_t n = 0;
         for (index_t j = first; j < first + keys_per_block && j < seg.k_length; ++j) {
-          if (!rules.mask.visible(i, j)) continue;
+          if (!mask.visible(i, j)) continue;
           rows[n] = seg.k_begin + j;
-          scores[n++] = score(rules.rule, g.dk, q.row(token, head), k.row(seg.k_begin + j, kv_head));
+          scores[n++] = score(this->rules.rule, g.dk, this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
         }
         softmax_monoid<T>::push_block(state, n, scores,
-                                      [&](index_t c, index_t d) { return v.row(rows[c], kv_head)[d]; });
+                                      [&](index_t c, index_t d) { return this->v.row(rows[c], kv_head)[d]; });
       }
     }
     for (index_t d = 0; d < g.dv; ++d)
-      out.row(token, head)[d] = static_cast<Out>(softmax_monoid<T>::output(state, d));
-    *lse.row(token, head) = softmax_monoid<T>::log_sum_exp(state);
+      this->out.row(token, head)[d] = static_cast<Out>(softmax_monoid<T>::output(state, d));
+    *this->lse.row(token, head) = softmax_monoid<T>::log_sum_exp(state);
   }
 };
 
-template <class In, class Out, class Mask>
-HEDDLE_FN span forward_span(setup<accumulator_t<In>, Mask> const& rules) {
+template <class In, class Out>
+HEDDLE_FN span forward_span(setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const q_bytes = g.tokens_q * g.heads_q * static_cast<index_t>(g.dk * sizeof(In) + g.dv * sizeof(Out));
   index_t const kv_bytes = g.tokens_k * g.heads_kv * (g.dk + g.dv) * static_cast<index_t>(sizeof(In));
@@ -95,9 +103,10 @@ struct forward_fn {
     detail::expect_shape(out, g.tokens_q, g.heads_q, g.dv, "out");
     detail::expect_numbers(lse, g, "lse");
     observed_span const scope(exec, detail::forward_span<in, typename Out::value_type>(rules));
-    detail::forward_work<in, typename Out::value_type, number, Mask> const work{
-        rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
-        detail::rows_of(canonical_input(v)), detail::rows_of(out), detail::numbers_of(lse)};
+    detail::forward_work<in, typename Out::value_type, number, Mask> const work(
+        {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
+         detail::rows_of(canonical_input(v)), detail::rows_of(out), detail::numbers_of(lse)},
+        o.mask);
     static_assert(queueable_task<decltype(work)>, "this mask is too large to be queued");
     detail::submit_list_check(exec, g);
     run_kernel<forward_fn>(exec, work);

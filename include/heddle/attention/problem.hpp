@@ -2,15 +2,11 @@
 #pragma once
 
 #include <heddle/attention/options.hpp>
-#include <heddle/core/arith.hpp>
+#include <heddle/core/scalar.hpp>
 
 #include <limits>
 
 namespace heddle::attention {
-
-/// What scores, sums and log-sum-exps are held in: double for double, float for everything narrower.
-template <class T>
-using accumulator_t = std::conditional_t<std::is_same_v<std::remove_cv_t<T>, double>, double, float>;
 
 namespace detail {
 
@@ -108,12 +104,11 @@ struct score_rule {
   T cap;  ///< 0 for none
 };
 
-/// A problem without its operands. T is the accumulator.
-template <class T, class Mask>
+/// A problem without its operands and its mask. T is the accumulator.
+template <class T>
 struct setup {
   geometry sizes;
   score_rule<T> rule;
-  Mask mask;
 };
 
 HEDDLE_FN bool is_finite(double x) noexcept {
@@ -171,7 +166,7 @@ HEDDLE_FN auto make_setup(Q const& q, K const& k, V const& v, options<Mask> cons
   HEDDLE_EXPECTS(is_finite(scale), "the scale must be finite", scale);
   double const cap = o.softcap.value_or(0);
   HEDDLE_EXPECTS(!o.softcap.given() || (cap > 0 && is_finite(cap)), "a soft cap must be positive", cap);
-  return setup<number, Mask>{g, {static_cast<number>(scale), static_cast<number>(cap)}, o.mask};
+  return setup<number>{g, {static_cast<number>(scale), static_cast<number>(cap)}};
 }
 
 }  // namespace detail

@@ -13,6 +13,25 @@ namespace heddle::attention {
 /// result's bits.
 inline constexpr index_t keys_per_block = 128;
 
+namespace detail {
+/// e^x for the weight of a score x below its row's maximum (or log-sum-exp): 0 where that is below e^-87 (e^-708 for
+/// double), so that one step of scaling is enough. Pre: x <= 80, or NaN, which stays; above that the result is
+/// arbitrary.
+template <real_lanes V>
+HEDDLE_TILE V exp_weight(V const& x) {
+  using T = lane_t<V>;
+  using facts = heddle::detail::facts_of<V>;
+  using bits = heddle::detail::bits_of<V>;
+  V const magic = splat<V>(facts::magic);
+  V const t = fma(x, splat<V>(facts::log2e), magic);
+  V const n = t - magic;
+  V const r = fma(n, splat<V>(-facts::ln2_lo), fma(n, splat<V>(-facts::ln2_hi), x));
+  bits const power = bits(shift_left<facts::mantissa>(bit_cast<uint_bits_t<T>>(t)) + splat<bits>(facts::one));
+  V const e = mul(heddle::detail::exp_polynomial(r), bit_cast<T>(power));
+  return select(x < splat<V>(sizeof(T) == 4 ? T(-87) : T(-708)), splat<V>(T(0)), e);
+}
+}  // namespace detail
+
 /// A row's attention over the keys seen so far: their largest score, the sum of weights relative to it, and the
 /// weighted sum of their values.
 template <class T, std::size_t Width>
@@ -71,10 +90,10 @@ struct softmax_monoid {
     if (n == 0) return;
     T max = s.max;
     for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
-    T const from = base(max), shrink = heddle::exp(s.max - from);
+    T const from = base(max), shrink = detail::exp_weight(s.max - from);
     T sum = T(0);
     for (index_t c = 0; c < n; ++c) {
-      scores[c] = heddle::exp(scores[c] - from);
+      scores[c] = detail::exp_weight(scores[c] - from);
       sum += scores[c];
     }
     for (index_t d = 0; d < s.width(); ++d) {
@@ -89,7 +108,7 @@ struct softmax_monoid {
   template <class State, class Other>
   HEDDLE_HD_FN static void combine(State& into, Other const& from) {
     T const max = from.max > into.max ? from.max : into.max;
-    T const a = heddle::exp(into.max - base(max)), b = heddle::exp(from.max - base(max));
+    T const a = detail::exp_weight(into.max - base(max)), b = detail::exp_weight(from.max - base(max));
     into.sum = heddle::mul(a, into.sum) + heddle::mul(b, from.sum);
     for (index_t d = 0; d < into.width(); ++d)
       into.acc[d] = heddle::mul(a, into.acc[d]) + heddle::mul(b, from.acc[d]);

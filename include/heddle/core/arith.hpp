@@ -202,12 +202,6 @@ HEDDLE_TILE constexpr T shift_right(T a) {
 HEDDLE_TILE constexpr bool all(bool condition) { return condition; }
 HEDDLE_TILE constexpr bool any(bool condition) { return condition; }
 
-namespace detail {
-// 1.5 * 2^23: adding it rounds a float below 2^22 to an integer, which then stands in the low bits.
-template <class T>
-inline constexpr T rounding_magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
-}  // namespace detail
-
 /// Lanes of a value: what a scalar and a vector have in common for templates over both.
 template <class V>
 struct lanes_of {
@@ -215,6 +209,7 @@ struct lanes_of {
   template <class U>
   using rebind = U;
   static constexpr int count = 1;
+  static HEDDLE_TILE constexpr V splat(V x) { return x; }
 };
 template <class V>
 using lane_t = typename lanes_of<V>::scalar;
@@ -222,9 +217,9 @@ template <class V, class U>
 using rebind_lanes = typename lanes_of<V>::template rebind<U>;
 
 /// A value of type V, scalar or vector, with every lane x.
-template <arithmetic V>
-HEDDLE_TILE constexpr V splat(V x) {
-  return x;
+template <class V>
+HEDDLE_TILE constexpr V splat(lane_t<V> x) {
+  return lanes_of<V>::splat(x);
 }
 
 /// Converts every lane by value, as static_cast does; a float must be inside the range of an integer target.

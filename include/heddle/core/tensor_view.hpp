@@ -22,7 +22,7 @@ class tensor_view {
   using extents_type = Extents;
   using space = Space;
 
-  static constexpr std::size_t rank() noexcept { return Extents::rank(); }
+  static HEDDLE_HD_FN constexpr std::size_t rank() noexcept { return Extents::rank(); }
 
   HEDDLE_HD_FN constexpr tensor_view() noexcept : data_(nullptr), extents_(), stride_{} {}
 
@@ -192,37 +192,50 @@ struct reshape_report {
 };
 
 namespace detail {
-// Walks both shapes from the last dimension, matching runs of equal size; a run of the old shape must be
-// mergeable (each stride the product of the sizes and stride inside it).
+/// Dimensions as sizes and strides, without those of size 1 and with neighbours merged where one stride serves both.
+template <std::size_t Rank>
+struct merged_dims {
+  index_t size[Rank + 1];
+  index_t stride[Rank + 1];
+  std::size_t count;
+
+  template <any_view V>
+  HEDDLE_HD_FN constexpr explicit merged_dims(V const& v) : size{}, stride{}, count(0) {
+    for (std::size_t i = 0; i < Rank; ++i) {
+      if (v.extent(i) == 1) continue;
+      if (count > 0 && stride[count - 1] == v.extent(i) * v.stride(i)) {
+        size[count - 1] *= v.extent(i);
+        stride[count - 1] = v.stride(i);
+      } else {
+        size[count] = v.extent(i);
+        stride[count++] = v.stride(i);
+      }
+    }
+  }
+};
+
+// Gives each new dimension a stride. From the last one on, each takes its size out of the last merged dimension that
+// has elements left, and must do so without a remainder.
 template <any_view V>
 HEDDLE_HD_FN constexpr reshape_report reshape_strides(V const& v, index_t const* sizes, std::size_t rank, index_t* strides) {
   using fault = reshape_report::fault;
   index_t total = 1;
-  for (std::size_t i = 0; i < rank; ++i) total *= sizes[i];
+  for (std::size_t i = rank; i-- > 0; total *= sizes[i]) strides[i] = total;
   if (total != v.size()) return {fault::size, 0};
-  index_t step = 1;
-  for (std::size_t i = rank; i-- > 0; step *= sizes[i]) strides[i] = step;
   if (total == 0) return {};
-  index_t run = 1, inner = 1, left = 1;  // the old run: stride of its last element, size, and what is not yet used
-  std::size_t old = V::rank();
+  merged_dims<V::rank()> old(v);
+  std::size_t at = old.count;
+  index_t left = 1, step = 1;
   for (std::size_t i = rank; i-- > 0;) {
-    if (sizes[i] == 1) continue;
+    if (sizes[i] == 1) continue;  // any stride will do
     if (left == 1) {
-      while (old > 0 && v.extent(old - 1) == 1) --old;
-      --old;
-      run = v.stride(old);
-      left = v.extent(old);
-      inner = left;
+      --at;  // the products of sizes agree, so there is one
+      left = old.size[at];
+      step = old.stride[at];
     }
-    while (left < sizes[i] || left % sizes[i] != 0) {
-      while (old > 0 && v.extent(old - 1) == 1) --old;
-      if (old == 0) return {fault::strides, i};
-      if (v.stride(old - 1) != v.stride(old) * v.extent(old) && inner != 0) return {fault::strides, i};
-      --old;
-      left *= v.extent(old);
-    }
-    strides[i] = run;
-    run *= sizes[i];
+    if (left % sizes[i] != 0) return {fault::strides, i};
+    strides[i] = step;
+    step *= sizes[i];
     left /= sizes[i];
   }
   return {};

@@ -40,11 +40,6 @@ HEDDLE_HD_FN constexpr index_t power_below(index_t n) {  // the largest power of
   while (q <= n / 2) q *= 2;
   return q;
 }
-HEDDLE_HD_FN constexpr int log2_ceil(index_t n) {
-  int l = 0;
-  while ((index_t{1} << l) < n) ++l;
-  return l;
-}
 /// Where virtual leaf v of T(n) begins among the leaves; v may be q, the end.
 HEDDLE_HD_FN constexpr index_t virtual_begin(index_t n, index_t v) {
   index_t const f = n - power_below(n);
@@ -138,7 +133,8 @@ class tree_accumulate {
   index_t live_ = 0;
 };
 
-/// The most slots that `tree_accumulate` uses over [lo, hi), the arriving leaf included.
+/// The most slots that `tree_accumulate` uses over [lo, hi), the arriving leaf included: with m = hi - lo, at most
+/// ceil(log2 m) + 1 where lo = 0, and 2 ceil(log2 m) + 1 elsewhere.
 HEDDLE_HD_FN constexpr index_t tree_slots(index_t n, index_t lo, index_t hi) {
   index_t most = 0;
   for (index_t at = lo; at < hi; ++at) {

@@ -18,6 +18,7 @@ class loop_executor : public immediate_base<Backend> {
 
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
     typename base::busy_scope const busy(*this);
     for (index_t tile = 0; tile < n; ++tile) f(tile, 0);
   }

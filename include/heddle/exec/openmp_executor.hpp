@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/exec/detail/immediate.hpp>
+#include <heddle/exec/detail/thread.hpp>
 
 #if defined(_OPENMP)
 
@@ -31,22 +32,27 @@ class openmp_executor : public detail::immediate_base<cpu_tag> {
 
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
     busy_scope const busy(*this);
     if (n <= 1 || threads_ == 1) {
       for (index_t tile = 0; tile < n; ++tile) f(tile, 0);
       return;
     }
-    index_t const chunk = n / (threads_ * 16) > 1 ? n / (threads_ * 16) : 1;
+    index_t const chunk = detail::chunk_of(n, threads_);
+    void const* const queue = detail::running_queue;
     int failed = 0;
     std::exception_ptr failure;
 #pragma omp parallel for schedule(dynamic, chunk) num_threads(threads_)
     for (index_t tile = 0; tile < n; ++tile) {
       if (__atomic_load_n(&failed, __ATOMIC_RELAXED) != 0) continue;
+      void const* const before = detail::running_queue;
+      detail::running_queue = queue;
       try {
         f(tile, omp_get_thread_num());
       } catch (...) {
         if (__atomic_exchange_n(&failed, 1, __ATOMIC_RELAXED) == 0) failure = std::current_exception();
       }
+      detail::running_queue = before;
     }
     if (failed != 0) std::rethrow_exception(failure);
   }

@@ -74,6 +74,7 @@ class queued {
 
   /// Blocks until all work is over. Errors: throws the first exception of the work, once; clears a `cancel`.
   HEDDLE_FN void synchronize() {
+    HEDDLE_EXPECTS(detail::running_queue != this, "work must not wait for the queue that runs it");
     drain();
     __atomic_store_n(&cancelled_, 0, __ATOMIC_RELAXED);
     if (__atomic_exchange_n(&failed_, 0, __ATOMIC_RELAXED) == 0) return;
@@ -83,10 +84,7 @@ class queued {
   }
 
   /// Blocks until all work is over and leaves a failure to be reported later.
-  HEDDLE_FN void drain() noexcept {
-    HEDDLE_ASSERT(!worker_.is_this_thread(), "work must not wait for the queue that runs it");
-    state_->wait(submitted_);
-  }
+  HEDDLE_FN void drain() noexcept { state_->wait(submitted_); }
 
   /// Skips all work that has not started, and what is submitted later, until the next `synchronize`. Cleanups run.
   HEDDLE_FN void cancel() noexcept { __atomic_store_n(&cancelled_, 1, __ATOMIC_RELAXED); }
@@ -111,10 +109,11 @@ class queued {
   template <class F>
   HEDDLE_FN void submit(F const& f, index_t n, bool always, void (*run)(queued&, slot&)) {
     static_assert(std::is_trivially_copyable_v<F>,
-                  "queued work is copied byte by byte: capture only trivially copyable values (views, pointers, numbers)");
+                  "queued work is copied byte by byte: capture only trivially copyable values (views, numbers)");
     static_assert(sizeof(F) <= max_task_bytes, "queued work may capture at most 448 bytes");
     static_assert(alignof(F) <= 64, "queued work may need an alignment of at most 64 bytes");
-    HEDDLE_EXPECTS(!worker_.is_this_thread(), "a tile must not submit to the queue that runs it");
+    HEDDLE_EXPECTS(detail::running_queue != this, "a tile must not submit to the queue that runs it");
+    if (scratch_.planning()) return;
     if (submitted_ >= slots) state_->wait(submitted_ + 1 - slots);
     slot& s = ring_[submitted_ % slots];
     s.run = run;
@@ -138,6 +137,7 @@ class queued {
   }
 
   HEDDLE_FN void serve() noexcept {
+    detail::running_queue = this;
     spin_budget budget;
     for (std::uint64_t next = 0;; ++next) {
       auto const ready = [this, next] { return __atomic_load_n(&submitted_, __ATOMIC_ACQUIRE) > next; };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/extents.hpp>
+#include <heddle/exec/detail/chunk.hpp>
 #include <heddle/exec/detail/thread.hpp>
 
 #include <exception>
@@ -25,7 +26,7 @@ class team {
  public:
   HEDDLE_FN explicit team(int threads, team_options const& options = {})
       : size_(threads), members_(nullptr), gate_(closed), epoch_(0), stopping_(0), failed_(0), run_(nullptr),
-        task_(nullptr), size_of_loop_(0), chunk_(1) {
+        task_(nullptr), queue_(nullptr), size_of_loop_(0), chunk_(1) {
     HEDDLE_EXPECTS(threads >= 1 && threads <= max_threads, "a team has 1 to 4096 threads", threads);
     std::size_t const n = static_cast<std::size_t>(threads);
     members_ = static_cast<member*>(::operator new(n * sizeof(member), std::align_val_t(alignof(member))));
@@ -116,12 +117,13 @@ class team {
     return false;
   }
 
-  HEDDLE_FN void open(index_t n, void const* task, void (*run)(void const*, index_t, index_t, int)) noexcept {
-    run_ = run;
+  HEDDLE_FN void open(index_t n, void const* task, void (*chunk)(void const*, index_t, index_t, int)) noexcept {
+    run_ = chunk;
     task_ = task;
+    queue_ = detail::running_queue;
     size_of_loop_ = n;
     index_t const parts = n < size_ ? n : size_;
-    chunk_ = n / (parts * 16) > 1 ? n / (parts * 16) : 1;
+    chunk_ = detail::chunk_of(n, static_cast<int>(parts));
     // The first n mod parts parts are one tile longer.
     index_t const length = n / parts, longer = n % parts;
     for (index_t i = 0, at = 0; i < parts; ++i) {
@@ -154,7 +156,10 @@ class team {
       fork_.wait([&] { return __atomic_load_n(&epoch_, __ATOMIC_ACQUIRE) != seen || stop(); }, {}, &budget);
       if (stop()) return;
       seen = __atomic_load_n(&epoch_, __ATOMIC_ACQUIRE);
-      if ((__atomic_fetch_add(&gate_, inside, __ATOMIC_ACQ_REL) & closed) == 0) work(me.worker);
+      if ((__atomic_fetch_add(&gate_, inside, __ATOMIC_ACQ_REL) & closed) == 0) {
+        detail::running_queue = queue_;
+        work(me.worker);
+      }
       if (__atomic_sub_fetch(&gate_, inside, __ATOMIC_ACQ_REL) == closed) join_.notify();
     }
   }
@@ -184,6 +189,7 @@ class team {
   int stopping_, failed_;
   void (*run_)(void const*, index_t, index_t, int);
   void const* task_;
+  void const* queue_;
   index_t size_of_loop_, chunk_;
   std::exception_ptr failure_;
   alignas(128) park_word fork_;

@@ -25,6 +25,7 @@ class threads_executor : public detail::immediate_base<cpu_tag> {
 
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
     busy_scope const busy(*this);
     team_.run(n, f);
   }

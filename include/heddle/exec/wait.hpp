@@ -70,7 +70,9 @@ HEDDLE_FN void add_live_threads(int n) noexcept { __atomic_add_fetch(&live_threa
 /// Sync: belongs to one waiting thread.
 struct spin_budget {
   static constexpr int least = 32, most = 2000;
-  int spins = most;
+  int spins;
+
+  HEDDLE_FN spin_budget() noexcept : spins(most) {}
 };
 
 /// The stages of one wait: spins while cores are free, then yields, then asks for a park.

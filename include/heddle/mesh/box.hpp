@@ -54,11 +54,16 @@ struct box : detail::box_rank<Rank> {
 
   HEDDLE_HD_FN constexpr index_t extent(std::size_t d) const noexcept { return hi[d] > lo[d] ? hi[d] - lo[d] : 0; }
   HEDDLE_HD_FN constexpr index_t size() const noexcept {
+    if (empty()) return 0;  // first, because the other extents may be too large to multiply
     index_t n = 1;
     for (std::size_t d = 0; d < this->rank(); ++d) n *= extent(d);
     return n;
   }
-  HEDDLE_HD_FN constexpr bool empty() const noexcept { return size() == 0; }
+  HEDDLE_HD_FN constexpr bool empty() const noexcept {
+    for (std::size_t d = 0; d < this->rank(); ++d)
+      if (hi[d] <= lo[d]) return true;
+    return false;
+  }
 
   HEDDLE_HD_FN friend constexpr bool operator==(box const& a, box const& b) noexcept {
     if (a.rank() != b.rank()) return false;

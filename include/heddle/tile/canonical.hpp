@@ -11,7 +11,7 @@
 namespace heddle {
 namespace tile {
 
-inline constexpr int block_elements = 4096;  ///< elements of one block of a reduction
+
 inline constexpr int lane_count = 64;        ///< lanes inside a block
 
 namespace detail {
@@ -44,15 +44,15 @@ HEDDLE_TILE V stream_tree(index_t n, Op const& op, Leaf const& leaf) {
     // of two in the end of what is there completes one node.
     bool const half = i < 2 * folded;
     index_t const end = half ? i + 1 : 2 * (i - folded + 1);
-    int merges = __builtin_ctzll(static_cast<unsigned long long>(end)) - (half ? 0 : 1);
-    for (; merges > 0; --merges, --depth) stack[depth - 2] = op(stack[depth - 2], stack[depth - 1]);
+    for (index_t level = half ? end : end / 2; level % 2 == 0; level /= 2, --depth)
+      stack[depth - 2] = op(stack[depth - 2], stack[depth - 1]);
   }
   return stack[0];
 }
 
 /// Elements [0, n) of one block, in lanes. `at(e)` gives element e. Pre: n <= 4096.
 template <class V, class Op, class At>
-HEDDLE_TILE V reduce_block(index_t n, V identity, Op const& op, At const& at) {
+HEDDLE_TILE V reduce_block(index_t n, V const& identity, Op const& op, At const& at) {
   V lanes[lane_count];
   for (int lane = 0; lane < lane_count; ++lane) lanes[lane] = identity;
   for (index_t e = 0; e < n; ++e) lanes[e % lane_count] = op(lanes[e % lane_count], at(e));
@@ -61,7 +61,7 @@ HEDDLE_TILE V reduce_block(index_t n, V identity, Op const& op, At const& at) {
 
 /// Elements [0, n) of a row of any length.
 template <class V, class Op, class At>
-HEDDLE_TILE V reduce_elements(index_t n, V identity, Op const& op, At const& at) {
+HEDDLE_TILE V reduce_elements(index_t n, V const& identity, Op const& op, At const& at) {
   index_t const blocks = n <= block_elements ? 1 : ceil_div(n, block_elements);
   return stream_tree<V>(blocks, op, [&](index_t block) HEDDLE_LAMBDA {
     index_t const first = block * block_elements;

@@ -13,7 +13,15 @@ namespace tile {
 
 /// The number type in which tile operations compute with elements of T: float for the 16-bit and 8-bit types.
 template <class T>
-using value_t = accumulator_t<std::remove_cv_t<T>>;
+struct value_of {
+  using type = T;
+};
+template <scalar T>
+struct value_of<T> {
+  using type = accumulator_t<T>;
+};
+template <class T>
+using value_t = typename value_of<std::remove_cv_t<T>>::type;
 
 /// An element as the number that callables see.
 template <class T>
@@ -21,7 +29,13 @@ HEDDLE_TILE value_t<T> widen(T const& element) {
   return static_cast<value_t<T>>(element);
 }
 
+inline constexpr int block_elements = 4096;  ///< elements of one block of a canonical reduction
+
 HEDDLE_HD_FN constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
+
+namespace detail {
+HEDDLE_HD_FN constexpr index_t smaller(index_t a, index_t b) { return a < b ? a : b; }
+}  // namespace detail
 
 /// Rows of a matrix, or blocks of a vector that lie one after the other; the last row may be shorter.
 /// Element (row, column) = data[row * row_stride + column * column_stride]. It gives an operation its shape.
@@ -87,6 +101,13 @@ struct storage {
     last_columns = shape.rows == 0 ? 0 : shape.columns_of(shape.rows - 1);
     HEDDLE_ASSERT(columns <= Columns, "a tile must have room for all columns", columns, Columns);
   }
+};
+
+/// The shape of an operation by itself.
+struct row_shape {
+  index_t rows, columns, last_columns;
+
+  HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
 };
 
 /// Whether an operand gives an operation its shape.

@@ -66,6 +66,7 @@ struct lanes_of<vec<T, W, R>> {
   template <class U>
   using rebind = vec<U, W, (sizeof(U) * R > 64 ? 64 / static_cast<int>(sizeof(U)) : R)>;
   static constexpr int count = W;
+  static HEDDLE_TILE vec<T, W, R> splat(T x) { return vec<T, W, R>::splat(x); }
 };
 
 /// The result of a comparison: all bits of a lane set, or none. For one number, bool.

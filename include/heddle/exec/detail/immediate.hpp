@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/exec/detail/chunk.hpp>
 #include <heddle/exec/executor.hpp>
 
 namespace heddle::detail {

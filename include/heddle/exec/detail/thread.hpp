@@ -9,6 +9,10 @@
 
 namespace heddle::detail {
 
+/// The queue whose work the calling thread is running, or null. Threads that help with a loop take it over from
+/// the thread that shares it.
+constinit inline thread_local void const* running_queue = nullptr;
+
 /// A thread that is joined by hand, counted in `live_threads`. Signals are left to the program's own threads.
 class os_thread {
  public:
@@ -45,8 +49,6 @@ class os_thread {
     started_ = 0;
     add_live_threads(-1);
   }
-
-  HEDDLE_FN bool is_this_thread() const noexcept { return started_ != 0 && pthread_equal(handle_, pthread_self()) != 0; }
 
  private:
   static HEDDLE_FN void* enter(void* self) {

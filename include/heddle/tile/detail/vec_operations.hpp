@@ -362,11 +362,6 @@ template <class To, class T, int W, int R>
 HEDDLE_TILE vec<To, W, R> bit_cast(vec<T, W, R> const& a) {
   return detail::apply<detail::bit_cast_op<To>, vec<To, W, R>>(a);
 }
-template <any_vec V>
-HEDDLE_TILE V splat(lane_t<V> x) {
-  return V::splat(x);
-}
-
 template <class A, class B>
   requires detail::vec_operands<A, B>
 HEDDLE_TILE auto max(A const& x, B const& y) {
