@@ -60,6 +60,7 @@ HEDDLE_SHIM lane_t<V> reduce_block_lanes(index_t n, lane_t<V> identity, Op const
   }
   if (c < n) {
     V last[count];
+    for (V& v : last) v = V::zero();
     for (int u = 0; u < count && c + u * V::width < n; ++u) last[u] = part(c + u * V::width, n - c - u * V::width);
     add_last<V>(accumulators{}, acc, last, n - c, op);
   }
