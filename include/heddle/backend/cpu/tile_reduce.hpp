@@ -26,11 +26,12 @@ HEDDLE_SHIM void add_chunks(std::integer_sequence<int, U...>, V* acc, Op const& 
   ((acc[U] = op(acc[U], chunk(index_t{U} * V::width))), ...);
 }
 
-// Lanes at and behind n keep what they have.
+// Lanes at and behind n keep what they have. By way of memory: comparisons of lanes to make a mask would cost more.
 template <class V>
 HEDDLE_SHIM V keep_behind(V const& now, V const& before, index_t n) {
-  using index_lanes = mask_t<V>;
-  return select(index_lanes::iota() < static_cast<lane_t<index_lanes>>(n), now, before);
+  V r = before;
+  now.store(r.lane, n);
+  return r;
 }
 
 template <class V, int... U, class Op>
