@@ -44,7 +44,7 @@ TEST_CASE("the oracle's softmax is right", "[nn]") {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax gives the oracle's bits", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax gives the oracle's bits", "[nn]", test::tile_cases) {
   TestType setup;
   for (auto const& size : sizes) {
     index_t const rows = size[0], columns = size[1];
@@ -64,7 +64,7 @@ TEMPLATE_LIST_TEST_CASE("softmax gives the oracle's bits", "[nn]", test::executo
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax in double gives the oracle's bits", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax in double gives the oracle's bits", "[nn]", test::tile_cases) {
   TestType setup;
   std::vector<double> x(5 * 131);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(double(i)) * 30;
@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("softmax in double gives the oracle's bits", "[nn]", tes
   REQUIRE(test::same_bits(y, reference_softmax(x, 5, 131)));
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax reads and writes strided views", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax reads and writes strided views", "[nn]", test::tile_cases) {
   TestType setup;
   index_t const rows = 6, columns = 77;
   std::vector<float> const x = test::random_floats(rows * columns, 3, 5.0f);
@@ -96,7 +96,7 @@ TEMPLATE_LIST_TEST_CASE("softmax reads and writes strided views", "[nn]", test::
     for (index_t c = 0; c < columns; ++c) REQUIRE(gap[1 + r * 100 + c] == want[r * columns + c]);
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax of rows with infinities", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax of rows with infinities", "[nn]", test::tile_cases) {
   TestType setup;
   float const x[] = {0, -inf, -inf, /**/ -inf, -inf, -inf, /**/ -inf, 0, -inf, /**/ 1000, 1000, -inf, /**/ 0, qnan, 0};
   float const want[] = {1, 0, 0, /**/ 0, 0, 0, /**/ 0, 1, 0, /**/ 0.5f, 0.5f, 0};
@@ -108,7 +108,7 @@ TEMPLATE_LIST_TEST_CASE("softmax of rows with infinities", "[nn]", test::executo
   for (int i = 12; i < 15; ++i) REQUIRE(std::isnan(y[i]));
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]", test::tile_cases) {
   TestType setup;
   float y[4] = {7, 7, 7, 7};
   nn::softmax(setup.exec, view<float const, 2>(y, dims<2>(0, 4)), view<float, 2>(y, dims<2>(0, 4)));
@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]
                     contract_error);
 }
 
-TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
   TestType setup;
   index_t const rows = 3, columns = 70;
   std::vector<float> const x = test::random_floats(rows * columns, 3, 3.0f), dy = test::random_floats(rows * columns, 4, 1.0f);

@@ -103,7 +103,7 @@ TEST_CASE("the canonical order", "[tile]") {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows: reductions, broadcasts, tails", "[tile]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("rows: reductions, broadcasts, tails", "[tile]", test::tile_cases) {
   TestType setup;
   for (auto const& shape : shapes) {
     index_t const rows = shape[0], columns = shape[1];
@@ -207,7 +207,7 @@ struct single_program {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("vectors folded into rows, by way of tiles", "[tile]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("vectors folded into rows, by way of tiles", "[tile]", test::tile_cases) {
   TestType setup;
   for (index_t n : {1, 95, 96, 97, 384, 500, 2000}) {
     std::vector<float> x = test::random_floats(n, 1, 1), out(n, poison);
@@ -224,7 +224,7 @@ TEMPLATE_LIST_TEST_CASE("vectors folded into rows, by way of tiles", "[tile]", t
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("strips: sums over rows", "[tile]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("strips: sums over rows", "[tile]", test::tile_cases) {
   TestType setup;
   constexpr index_t sizes[][2] = {{1, 1}, {3, 64}, {64, 65}, {100, 7}, {4097, 66}, {0, 5}};
   for (auto const& size : sizes) {
@@ -242,7 +242,7 @@ TEMPLATE_LIST_TEST_CASE("strips: sums over rows", "[tile]", test::executor_cases
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("trees and single elements", "[tile]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("trees and single elements", "[tile]", test::tile_cases) {
   TestType setup;
   for (index_t n : {1, 2, 3, 7, 64, 100}) {
     std::vector<float> const start = test::random_floats(n, 9, 1);

@@ -27,6 +27,7 @@ class sim_executor {
 
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
     for (index_t i = 0; i < n; ++i) f(block_.options.threads == simt::turn::forward ? i : n - 1 - i, 0);
   }
 

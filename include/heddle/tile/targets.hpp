@@ -115,9 +115,16 @@ HEDDLE_FN isa best_isa() {
   return static_cast<isa>(__atomic_load_n(&detail::isa_in_use, __ATOMIC_RELAXED));
 }
 
+// Where better sets exist the baseline is compiled for size: it serves machines without FMA, which emulate it anyway.
+#if HEDDLE_MULTI_TARGET
+#define HEDDLE_TARGET_BASELINE __attribute__((cold))
+#else
+#define HEDDLE_TARGET_BASELINE
+#endif
+
 namespace detail {
 template <class Body, class... A>
-HEDDLE_FN void run_baseline(Body const& body, A&... a) {
+HEDDLE_TARGET_BASELINE HEDDLE_FN void run_baseline(Body const& body, A&... a) {
   body(isa_tag<isa::baseline>{}, a...);
 }
 #if HEDDLE_MULTI_TARGET

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fuzz.hpp"
+
+#include <heddle/checkpoint/detail/box_index.hpp>
+#include <heddle/checkpoint/manifest.hpp>
+
+#include <sys/mman.h>
+
+using namespace heddle::checkpoint;
+using heddle::index_t;
+using heddle::test::must;
+
+namespace {
+// A file in memory, reused: its content is the input.
+std::string const& input_path() {
+  static int const descriptor = ::memfd_create("heddle-fuzz", 0);
+  static std::string const path = "/proc/self/fd/" + std::to_string(descriptor);
+  must(descriptor >= 0, "a file in memory can be made");
+  return path;
+}
+
+void check_clean(file const& f, header const& h, index_t size) {
+  index_t covered = 0;
+  for (entry const& e : h.entries) {
+    must(e.begin >= 0 && e.begin <= e.end && h.data_start + e.end <= size, "an entry lies inside the file");
+    must(e.size() * bits(e.type) == 8 * (e.end - e.begin), "an entry has the bytes of its shape");
+    covered += e.end - e.begin;
+    for (entry const& other : h.entries) must(&other == &e || other.name != e.name, "names are unique");
+    if (e.type != dtype::u8 || e.extents.size() > heddle::max_rank) continue;
+    std::vector<std::uint8_t> data(static_cast<std::size_t>(e.size()));
+    read_entry(f, h, e, heddle::view<std::uint8_t, 1>(data.data(), heddle::dims<1>(e.size())));
+  }
+  must(h.data_start + covered == size, "the entries cover the data");
+  std::vector<detail::stored_box> boxes;
+  report faults;
+  detail::read_box_index(h, 0, "f", boxes, faults);
+  for (detail::stored_box const& b : boxes)
+    must(b.start >= h.data_start && heddle::contains(b.space, b.part), "a box lies inside its tensor");
+  detail::check_groups(boxes, faults);
+}
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  {
+    file out = file::create(input_path());
+    out.write(data, static_cast<index_t>(size));
+  }
+  file const f = file::open(input_path());
+  header h;
+  report const r = read_header(f, h);
+  for (fault const& x : r.faults())
+    must(x.position >= 0 && x.position <= static_cast<index_t>(size), "a fault has a position in the file");
+  if (r) check_clean(f, h, static_cast<index_t>(size));
+  manifest m;
+  std::string text(reinterpret_cast<char const*>(data), size);
+  if (text.size() >= detail::manifest_head.size() + 8)  // the checksum is no secret, so it stops nobody
+    text.replace(detail::manifest_head.size(), 8, detail::manifest_checksum(text));
+  report const listed = parse_manifest(text, m);
+  must(!listed || m.id.attempt >= 0, "a manifest that is accepted names its save");
+  return 0;
+}
+
+#if !defined(HEDDLE_LIBFUZZER)
+namespace {
+std::string made(std::string const& header, std::string const& data) {
+  std::string out;
+  for (int i = 0; i < 8; ++i) out += static_cast<char>((header.size() >> (8 * i)) & 255);
+  return out + header + data;
+}
+}  // namespace
+
+int main() {
+  manifest m;
+  m.id = {20, 3};
+  m.files = {{0, 100, 7}, {1, 200, 8}};
+  m.meta = {{"seed", "1"}};
+  std::string const boxes =
+      R"([{\"entry\":\"a\",\"name\":\"w\",\"key\":\"\",\"extents\":[4,2],\"lo\":[0,0],\"hi\":[2,2]}])";
+  std::vector<std::string> const corpus = {
+      made("{}", ""), made(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", "abcd"),
+      made(R"({"a":{"dtype":"F32","shape":[2,0],"data_offsets":[0,0]},"s":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}  )", "x"),
+      made(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[2,4]}})", "abcd"),
+      made(R"({"__metadata__":{"heddle.boxes":")" + boxes + R"("},"a":{"dtype":"U8","shape":[2,2],"data_offsets":[0,4]}})", "abcd"),
+      manifest_text(m), "", std::string(8, '\0')};
+  return heddle::test::replay(corpus, {"\"", "{", "}", "[", "]", ",", "0", "9", "9223372036854775807", "18446744073709551615",
+                                       "-1", "\"F4\"", "\"F64\"", "[0,0]", "\"a\":", std::string(8, '\xff'), std::string(1, '\0')});
+}
+#endif
