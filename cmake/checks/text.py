@@ -38,7 +38,8 @@ def main():
     for name in code + tracked("*.md", "*.json", "*.txt"):
         text = (ROOT / name).read_text()
         for match in MACHINE.finditer(text):
-            fail(name, text.count("\n", 0, match.start()) + 1, f"a path of some machine, {match.group(0)}")
+            if not (name.startswith("tests/") and match.group(0).startswith("/tmp/")):  # tests may make files there
+                fail(name, text.count("\n", 0, match.start()) + 1, f"a path of some machine, {match.group(0)}")
     seen = {}
     for name in code:
         folder, _, file = name.rpartition("/")

@@ -294,6 +294,7 @@ template <class F>
 int run_main(int argc, char** argv, F const& f) {
   auto report = [&](char const* what, int status) {
     std::string line(what);
+    while (!line.empty() && line.back() == '\n') line.pop_back();
     for (char& c : line) c = c == '\n' ? ' ' : c;
     std::string const program(flags::base_name(argc > 0 ? argv[0] : "program"));
     std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());

@@ -75,7 +75,7 @@ def both_refuse_the_same(folder):
     headers = [
         {"a": {**entry, "data_offsets": [0, 5]}}, {"a": {**entry, "shape": [5]}}, {"a": {**entry, "dtype": "U9"}},
         {"a": {**entry, "data_offsets": [1, 5]}}, {"a": entry, "b": entry}, {"a": {"dtype": "U8"}}, {"a": 1},
-        {"a": {**entry, "shape": [2**62, 8]}}, {"__metadata__": {"k": 1}, "a": entry},
+        {"a": {**entry, "shape": [2**62, 8]}}, {"a": entry, "e": {**entry, "shape": [0], "data_offsets": [2, 2]}}, {"__metadata__": {"k": 1}, "a": entry},
     ]
     bad = [raw[:n] for n in (0, 7, 8, 20, len(raw) - 1)] + [raw + b"x", b"\xff" * 8 + raw[8:]]
     for header in headers:

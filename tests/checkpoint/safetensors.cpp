@@ -94,17 +94,19 @@ TEST_CASE("overlaps, holes and duplicates are reported together", "[checkpoint]"
            std::to_string(lo) + "," + std::to_string(hi) + "]}";
   };
   std::string const text = "{" + entry("a", 0, 4) + "," + entry("b", 2, 6) + "," + entry("c", 9, 12) + "," +
-                           entry("c", 12, 13) + "," + entry("in", 3, 4) + "}";
+                           entry("c", 12, 13) + "," + entry("in", 3, 4) + "," + entry("none", 1, 1) + "," +
+                           entry("edge", 6, 6) + "}";
   header h;
   report const r = reported(made(text, std::string(20, 'x')), &h);
   INFO(r.summary(9));
-  CHECK(r.count() == 5);
+  CHECK(r.count() == 6);
+  CHECK(names(r, "none", "overlaps \"a\""));
   CHECK(names(r, "b", "overlaps \"a\""));
   CHECK(names(r, "in", "overlaps \"b\""));
   CHECK(names(r, "c", "hole of 3 bytes"));
   CHECK(names(r, "c", "appears twice"));
   CHECK(names(r, "", "last 7 bytes"));
-  CHECK(r.faults()[1].position == 8 + static_cast<index_t>(text.find("{", text.find("\"b\""))));
+  CHECK(r.faults()[2].position == 8 + static_cast<index_t>(text.find("{", text.find("\"b\""))));
 }
 
 TEST_CASE("empty and scalar tensors load", "[checkpoint]") {

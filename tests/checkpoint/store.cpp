@@ -57,9 +57,10 @@ TEST_CASE("a checkpoint of another model is told apart", "[checkpoint]") {
   CHECK(says(r, "\"h.0.ln.bias|exp_avg\" is in the checkpoint and not in this model"));
   std::vector<float> out(88);
   CHECK(says(s.load_box("wte.weight", "", wanted[0].space, wanted[0].space, test::flat(out)), "[11, 8] in this model"));
-  std::vector<double> doubles(44);
+  std::vector<std::int32_t> whole_numbers(44);
   any_box const space = test::made_model()[0].space();
-  CHECK(says(s.load_box("wte.weight", "", space, space, test::flat(doubles)), "is F32 in the checkpoint and F64 here"));
+  CHECK(says(s.load_box("wte.weight", "", space, space, test::flat(whole_numbers)),
+             "is F32 in the checkpoint and I32 here"));
 }
 
 TEST_CASE("elements that no rank stored are missed", "[checkpoint]") {
@@ -138,4 +139,23 @@ TEST_CASE("a lost pointer is found again", "[checkpoint]") {
   test::write_file(root / "latest", "../../etc/passwd");
   CHECK(open_store(root.path(), verify::sizes, ear.notice()).id().step == 30);
   CHECK(ear.heard.size() == 2);
+}
+
+TEST_CASE("a file of another program opens as whole tensors", "[checkpoint]") {
+  test::temporary_folder const root;
+  test::write_file(root / "f", test::made(R"({"w":{"dtype":"BF16","shape":[2,2],"data_offsets":[0,8]},)"
+                                          R"("b":{"dtype":"I64","shape":[1],"data_offsets":[8,16]}})",
+                                          std::string("\x80\x3f\0\xc0\0\0\0\x80\x2a\0\0\0\0\0\0\0", 16)));
+  store s;
+  REQUIRE(open_tensors(root / "f", s));
+  CHECK(s.entries().size() == 2);
+  index_t const sizes[] = {2, 2};
+  float w[2] = {};
+  any_box const column = shard_of(whole(sizes, 2), 1, 2, 0);
+  CHECK(s.load_box("w", "", whole(sizes, 2), column, view<float, 1>(w, dims<1>(2))));
+  CHECK((w[0] == 1.0f && w[1] == 0.0f));
+  CHECK(s.bytes_read() == 4);
+  test::write_file(root / "g", "short");
+  CHECK_FALSE(open_tensors(root / "g", s));
+  CHECK(s.entries().empty());
 }

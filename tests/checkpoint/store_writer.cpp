@@ -76,6 +76,7 @@ TEST_CASE("a save that throws at any point leaves a whole one", "[checkpoint]") 
     for (int rank = 0; rank < (p < static_cast<int>(save_point::manifest_written) ? 2 : 1); ++rank) {
       INFO("point " << p << " rank " << rank);
       test::temporary_folder const root;
+      test::save_all(root.path(), 10, 2);
       test::save_all(root.path(), 20, 2);
       interruption i{static_cast<save_point>(p), rank, false};
       CHECK_THROWS_AS(test::save_all(root.path(), 30, 2, i.hook()), stop);
@@ -87,6 +88,7 @@ TEST_CASE("a process that is killed at any point leaves a whole save", "[checkpo
   for (int p = 0; p < num_save_points; ++p) {
     INFO("point " << p);
     test::temporary_folder const root;
+    test::save_all(root.path(), 10, 2);
     test::save_all(root.path(), 20, 2);
     interruption i{static_cast<save_point>(p), 0, true};
     int const status = in_child([&] { return test::save_all(root.path(), 30, 2, i.hook()), 0; });
@@ -95,15 +97,17 @@ TEST_CASE("a process that is killed at any point leaves a whole save", "[checkpo
   }
 }
 
-TEST_CASE("a process that is killed while it deletes old saves leaves a whole one", "[checkpoint]") {
+TEST_CASE("a deletion that is cut short leaves no save that looks complete", "[checkpoint]") {
   test::temporary_folder const root;
-  test::save_all(root.path(), 10, 2);
+  save_id const old = test::save_all(root.path(), 10, 2);
   test::save_all(root.path(), 20, 2);
-  // What a deletion that is cut short leaves: the manifest goes first.
-  remove_file(root / folder_name(list_saves(root.path()).back()) + "/" + manifest_name);
-  CHECK(usable_step(root.path()) == 20);
-  test::save_all(root.path(), 30, 2);
-  CHECK(list_saves(root.path()).size() == 2);
+  interruption i{save_point::old_manifest_deleted, 0, false};
+  CHECK_THROWS_AS(test::save_all(root.path(), 30, 2, i.hook()), stop);
+  CHECK(list_directory(root / folder_name(old)).size() == 2);
+  store s;
+  CHECK(open_save(root.path(), old, s).summary().find("has no manifest") != std::string::npos);
+  test::save_all(root.path(), 40, 2);
+  CHECK_FALSE(file_exists(root / folder_name(old)));
 }
 
 TEST_CASE("old saves beyond the number to keep are deleted, only after the new one counts", "[checkpoint]") {

@@ -2,7 +2,7 @@
 #include <heddle/core/contracts.hpp>
 #include <heddle/core/error.hpp>
 
-#include "../support/catch.hpp"
+#include "support/catch.hpp"
 
 #include <cstring>
 #include <limits>

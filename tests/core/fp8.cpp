@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/core/fp8.hpp>
 
-#include "../support/catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 #include <heddle/core/philox.hpp>
 #include <heddle/core/tree.hpp>
 
-#include "../support/catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 

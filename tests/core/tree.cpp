@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/core/tree.hpp>
 
-#include "../support/catch.hpp"
+#include "support/catch.hpp"
 
 #include <string>
 #include <vector>

@@ -12,7 +12,8 @@ TEST_CASE("a context hands out what it was made from", "[exec]") {
   struct my_mesh {
     int dp;
   } mesh{4};
-  context run(compute, communication, mesh, {.seed = 7, .order = order_policy::elastic, .storage = storage_policy::bf16});
+  run_policy const policy{.seed = 7, .order = order_policy::elastic, .storage = storage_policy::bf16};
+  context run(compute, communication, mesh, policy);
   static_assert(std::is_trivially_copyable_v<decltype(run)>);
   CHECK(&run.compute() == &compute);
   CHECK(&run.communication() == &communication);

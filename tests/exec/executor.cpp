@@ -131,6 +131,23 @@ TEMPLATE_LIST_TEST_CASE("a tile that submits to its own executor is a contract e
   }
 }
 
+TEST_CASE("helpers of a queue's team are refused like its worker", "[exec]") {
+  queued<threads_executor> exec(2);
+  text what;
+  int tried = 0;
+  for (int round = 0; round < 10000 && __atomic_load_n(&tried, __ATOMIC_RELAXED) == 0; ++round)
+    what = failure_of(exec, [&] {
+      exec.for_each_tile(64, [e = &exec, t = &tried](index_t, int worker) {
+        sched_yield();
+        if (worker == 0) return;
+        __atomic_store_n(t, 1, __ATOMIC_RELAXED);
+        e->for_each_tile(1, [](index_t, int) {});
+      });
+    });
+  CHECK(tried == 1);
+  CHECK(contains(what, "must not submit"));
+}
+
 TEMPLATE_LIST_TEST_CASE("read blocks until the value is there", "[exec]", test::executor_cases) {
   TestType setup;
   auto& exec = setup.exec;

@@ -7,6 +7,7 @@
 #include <support/catch.hpp>
 #include <support/executors.hpp>
 
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -126,6 +127,51 @@ TEST_CASE("one recorder serves several queues", "[exec]") {
   CHECK(open == 0);
   CHECK(mixed == 0);
   CHECK(r.dropped() == 0);
+}
+
+TEST_CASE("spans of one name that overlap on two queues keep their own ends", "[exec]") {
+  recorder r(10);
+  queued<serial_executor> a, b;
+  observed first(a, r), second(b, r);
+  std::optional<observed_span<decltype(first)>> of_a;
+  std::optional<observed_span<decltype(second)>> of_b;
+  of_a.emplace(first, span{.operation = "same"});
+  second.wait(first.record());
+  of_b.emplace(second, span{.operation = "same"});
+  first.wait(second.record());
+  of_a.reset();
+  second.wait(first.record());
+  of_b.reset();
+  first.synchronize();
+  second.synchronize();
+  auto const all = spans_of(r);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].thread != all[1].thread);
+  CHECK(all[0].begin_ns <= all[1].begin_ns);
+  CHECK(all[1].begin_ns <= all[0].end_ns);
+  CHECK(all[0].end_ns < all[1].end_ns);
+}
+
+TEST_CASE("an end whose begin was skipped closes no other span", "[exec]") {
+  recorder r(10);
+  queued<serial_executor> q;
+  observed exec(q, r);
+  std::int64_t later = 0;
+  {
+    observed_span outer(exec, {.operation = "outer"});
+    exec.synchronize();
+    exec.cancel();
+    {
+      observed_span inner(exec, {.operation = "inner"});
+      exec.synchronize();  // from here on work runs again
+    }
+    exec.synchronize();
+    later = deadline::now_ns();
+  }
+  exec.synchronize();
+  auto const all = spans_of(r);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].end_ns >= later);
 }
 
 TEST_CASE("a full recorder drops and counts, and its first spans stay right", "[exec]") {

@@ -89,6 +89,8 @@ TEST_CASE("boxes meet, contain and stay empty", "[mesh]") {
   CHECK(intersect(a, make_box({4, 0}, {8, 8})).empty());
   CHECK(contains(a, make_box({1, 2}, {4, 6})));
   CHECK_FALSE(contains(a, b));
+  CHECK_FALSE(contains(a, make_box({0, 2}, {5, 6})));
+  CHECK_FALSE(contains(a, make_box({0, 1}, {4, 6})));
   CHECK(contains(a, make_box({50, 50}, {50, 60})));
   CHECK(a.size() == 16);
   CHECK(box<0>{}.size() == 1);

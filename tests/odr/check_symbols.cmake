@@ -13,17 +13,18 @@ foreach(required NM FIRST SECOND)
   endif()
 endforeach()
 
-# Weak functions (type W) whose mangled name lies in namespace heddle, local entities of its functions included.
+# Weak functions (class W) whose mangled name lies in namespace heddle, local entities of its functions included.
 function(weak_heddle_functions object result)
   execute_process(
-    COMMAND "${NM}" --defined-only "${object}"
+    COMMAND "${NM}" --defined-only --format=sysv "${object}"
     OUTPUT_VARIABLE lines
     RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "${NM} can't read ${object}")
   endif()
-  string(REGEX MATCHALL "[0-9a-f]+ W _ZZ*T*N[VKRO]*6heddle[^\n]*" found "${lines}")
-  list(TRANSFORM found REPLACE "^[0-9a-f]+ W " "")
+  # Name |Value |Class |Type |Size |Line |Section; thread-local variables are of class W too, but of another type.
+  string(REGEX MATCHALL "_ZZ*T*[0-9hvn_]*N[VKRO]*6heddle[^|\n]*[|][^|\n]*[|] *W *[|] *FUNC" found "${lines}")
+  list(TRANSFORM found REPLACE " *[|].*" "")
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 

@@ -110,6 +110,29 @@ TEMPLATE_LIST_TEST_CASE("any cut of a span gives the same bits", "[optim]", test
   CHECK(cut_leaf.applied == 3);
 }
 
+TEMPLATE_TEST_CASE("vectors of every instruction set give the bits of the scalar formula", "[optim]", float, double) {
+  isa const before = best_isa();
+  for (index_t n : {1, 3, 7, 8, 15, 16, 17, 63, 1000}) {
+    auto const g = wave<TestType>(static_cast<std::size_t>(n), 0.01);
+    TestType const clip = static_cast<TestType>(0.3);
+    optim::step_args<TestType> const args{.lr = 0.01, .weight_decay = 0.1, .clip = &clip};
+    for (optim::adam const rule : {optim::adamw(), optim::adam{.mode = optim::decay_mode::l2}}) {
+      leaf<TestType> const start(wave<TestType>(static_cast<std::size_t>(n), 0.3));
+      leaf<TestType> want = start;
+      reference_executor plain;
+      for (int step = 0; step < 2; ++step) want.step(plain, rule, g, args);
+      for (int set = 0; set <= static_cast<int>(machine_isa()); ++set) {
+        force_isa(static_cast<isa>(set));
+        serial_executor exec;
+        leaf<TestType> got = start;
+        for (int step = 0; step < 2; ++step) got.step(exec, rule, g, args);
+        CHECK((same_bits(got.p, want.p) && same_bits(got.m, want.m) && same_bits(got.v, want.v)));
+      }
+    }
+  }
+  force_isa(before);
+}
+
 TEMPLATE_LIST_TEST_CASE("a skipped step changes nothing and counts nothing; a clip factor scales", "[optim]",
                         test::executor_cases) {
   TestType setup;

@@ -34,13 +34,3 @@ TEST_CASE("decay reaches the floor and stays there", "[optim]") {
   lr_schedule const backwards{.peak = 3, .warmup = 5, .total = 4, .shape = lr_shape::linear};
   CHECK_THROWS_AS(backwards(5), contract_error);
 }
-
-TEST_CASE("the own cosine agrees with the mathematical one", "[optim]") {
-  double worst = 0;
-  for (int i = 0; i <= 1000; ++i) {
-    double const want = static_cast<double>(cosl(3.14159265358979323846264338L * i / 1000));
-    double const off = std::fabs(optim::detail::cos_pi(i / 1000.0) - want);
-    worst = off > worst ? off : worst;
-  }
-  CHECK(worst < 1e-15);
-}

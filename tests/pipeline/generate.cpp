@@ -8,8 +8,11 @@ namespace pl = heddle::pipeline;
 namespace {
 std::string line(std::vector<pl::operation> const& list) {
   std::string t;
-  for (pl::operation const& op : list)
-    t += (t.empty() ? "" : " ") + std::string(token(op.kind)) + std::to_string(op.microbatch);
+  for (pl::operation const& op : list) {
+    if (!t.empty()) t += ' ';
+    t += token(op.kind);
+    t += std::to_string(op.microbatch);
+  }
   return t;
 }
 }  // namespace

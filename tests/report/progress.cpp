@@ -70,11 +70,12 @@ TEST_CASE("the rate follows the last updates", "[report]") {
   o.plain_seconds = 0;
   o.unit = "batch";
   std::string const t = shown(1000, o, [](report::progress& line) {
-    line.update_at(0, 1, {});
-    line.update_at(1000, 2, {});
-    for (int i = 3; i <= 40; ++i) line.update_at(1000 + i, i, {});
+    for (int i = 1; i <= 32; ++i) line.update_at(i, i, {});
+    for (int i = 33; i <= 40; ++i) line.update_at(32 + 3 * (i - 32), i, {});
   });
-  CHECK(t.find("batch=40/1000 rate=1/s eta=16m00s\n") != std::string::npos);
+  // 31 batches between second 9 and second 56.
+  CHECK(t.find("batch=32/1000 rate=1/s eta=16m08s\n") != std::string::npos);
+  CHECK(t.find("batch=40/1000 rate=39.57/min eta=24m15s\n") != std::string::npos);
 }
 
 TEST_CASE("a terminal gets one line that is redrawn", "[report]") {

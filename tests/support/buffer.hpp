@@ -5,6 +5,7 @@
 /// Memory that shows mistakes: filled with 0xFF bytes (NaN, -1), watched before and after.
 
 #include <heddle/core/tensor.hpp>
+#include <heddle/exec/memory.hpp>
 
 #include <cstdint>
 #include <new>

@@ -3,8 +3,8 @@
 #include <heddle/tile/targets.hpp>
 #include <heddle/tile/vec.hpp>
 
-#include "../support/catch.hpp"
-#include "../support/numbers.hpp"
+#include "support/catch.hpp"
+#include "support/numbers.hpp"
 
 #include <cstring>
 #include <sys/mman.h>

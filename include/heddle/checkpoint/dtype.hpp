@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/extents.hpp>
+#include <heddle/core/scalar.hpp>
 
 #include <string_view>
 
@@ -59,6 +60,10 @@ HEDDLE_DTYPE(std::uint64_t, u64);
 HEDDLE_DTYPE(std::int64_t, i64);
 HEDDLE_DTYPE(float, f32);
 HEDDLE_DTYPE(double, f64);
+HEDDLE_DTYPE(bf16, bf16);
+HEDDLE_DTYPE(fp16, f16);
+HEDDLE_DTYPE(fp8_e4m3, f8_e4m3);
+HEDDLE_DTYPE(fp8_e5m2, f8_e5m2);
 #undef HEDDLE_DTYPE
 
 /// A type whose elements can be stored and read: its dtype has exactly its size.

@@ -32,7 +32,7 @@ struct rank_file {
   index_t crc32c = 0;
 };
 
-/// The points that a save passes in this order, the first seven once per rank, the others once.
+/// The points that a save passes in this order, the first seven once per rank.
 enum class save_point : int {
   folder_made,
   file_opened,
@@ -49,6 +49,7 @@ enum class save_point : int {
   latest_synced,
   latest_renamed,
   latest_folder_synced,
+  old_manifest_deleted,  ///< once per save that is deleted
   old_deleted,
 };
 inline constexpr int num_save_points = static_cast<int>(save_point::old_deleted) + 1;

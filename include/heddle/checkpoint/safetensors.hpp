@@ -168,11 +168,10 @@ class header_reader {
     out_.entries.push_back(std::move(e));
   }
 
-  // Entries in the order of their bytes must meet exactly; empty ones take part in nothing.
+  // Entries in the order of their bytes must meet exactly; an empty one may lie between two or at an end.
   HEDDLE_FN void coverage() {
     std::vector<entry const*> order;
-    for (entry const& e : out_.entries)
-      if (e.end > e.begin) order.push_back(&e);
+    for (entry const& e : out_.entries) order.push_back(&e);
     std::sort(order.begin(), order.end(), [](entry const* a, entry const* b) {
       return a->begin != b->begin ? a->begin < b->begin : a->end < b->end;
     });

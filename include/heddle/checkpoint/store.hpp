@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/checkpoint/convert.hpp>
 #include <heddle/checkpoint/detail/box_index.hpp>
 #include <heddle/checkpoint/manifest.hpp>
 #include <heddle/checkpoint/store_writer.hpp>
@@ -90,6 +91,7 @@ class store {
   /// Fills a view with a box of a tensor, reading exactly the bytes of that box.
   ///
   /// Shapes: `space` is all of the tensor as the caller knows it; out holds the box in row-major order without gaps.
+  /// Types: the stored one; a float or double view also takes narrower floats, exactly, and float takes F64, rounded.
   /// Post: a report that is not clean (no such entry, other extents or type, elements that no rank stored) leaves out
   /// partly written. Errors: errc::file. Complexity: one read per contiguous run of each stored box that is met.
   template <writable_view V>
@@ -105,7 +107,7 @@ class store {
     file const* f = nullptr;
     std::vector<file> holder;  // one open file at a time
     load(name, key, space, wanted, faults, [&](detail::stored_box const& b, any_box const& part) {
-      if (b.type != dtype_of<element>::value) {
+      if (!detail::readable_as<element>(b.type)) {
         faults.add(label(name, key), -1, std::string("is ") + checkpoint::name(b.type) + " in the checkpoint and " +
                                              checkpoint::name(dtype_of<element>::value) + " here");
         return;
@@ -116,8 +118,8 @@ class store {
         f = &holder.back();
         open = b.file;
       }
-      detail::read_part(*f, b.start, b.part, part, wanted, out.data());
-      __atomic_add_fetch(&bytes_read_, part.size() * static_cast<index_t>(sizeof(element)), __ATOMIC_RELAXED);
+      detail::read_part_as(*f, b.type, b.start, b.part, part, wanted, out.data());
+      __atomic_add_fetch(&bytes_read_, part.size() * bits(b.type) / 8, __ATOMIC_RELAXED);
     });
     return faults;
   }
@@ -137,6 +139,7 @@ class store {
 
  private:
   friend HEDDLE_FN report open_save(std::string const& root, save_id const& id, store& out, verify how);
+  friend HEDDLE_FN report open_tensors(std::string const& path, store& out);
 
   static HEDDLE_FN std::string label(std::string_view name, std::string_view key) {
     return key.empty() ? std::string(name) : std::string(name) + "|" + std::string(key);
@@ -222,6 +225,32 @@ HEDDLE_FN report open_save(std::string const& root, save_id const& id, store& ou
     return c != 0 ? c < 0 : a.file != b.file ? a.file < b.file : a.start < b.start;
   });
   detail::check_groups(out.boxes_, faults);
+  return faults;
+}
+
+/// Opens one safetensors file of any program as a store of whole tensors, each under its own name and state key "".
+/// Errors: errc::file where the file can't be read. Tensors of more than 8 dimensions are reported.
+HEDDLE_FN report open_tensors(std::string const& path, store& out) {
+  out = store();
+  header h;
+  report faults = read_header(file::open(path), h);
+  out.folder_ = path;
+  out.files_.push_back(path);
+  for (entry const& e : h.entries) {
+    if (!faults) break;
+    if (e.extents.size() > max_rank) {
+      faults.add(e.name, e.position, "has more than 8 dimensions");
+      break;
+    }
+    detail::stored_box b;
+    b.name = e.name;
+    b.space = b.part = e.space();
+    b.type = e.type;
+    b.start = h.data_start + e.begin;
+    out.boxes_.push_back(std::move(b));
+  }
+  std::sort(out.boxes_.begin(), out.boxes_.end(),
+            [](detail::stored_box const& a, detail::stored_box const& b) { return a.compare(b.name, b.key) < 0; });
   return faults;
 }
 

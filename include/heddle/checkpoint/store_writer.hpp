@@ -147,23 +147,24 @@ class rank_writer {
 
 namespace detail {
 /// Deletes one save. The manifest goes first, so that an interrupted deletion leaves no save that looks complete.
-HEDDLE_FN void delete_save(std::string const& root, save_id const& id) {
+HEDDLE_FN void delete_save(std::string const& root, save_id const& id, save_hook const& hook) {
   std::string const folder = root + "/" + folder_name(id);
   remove_file(folder + "/" + manifest_name);
   sync_directory(folder);
+  hook(save_point::old_manifest_deleted);
   for (std::string const& name : list_directory(folder)) remove_file(folder + "/" + name);
   check_file(::rmdir(folder.c_str()) == 0 || errno == ENOENT, "delete folder", folder);
 }
 
 /// Deletes what is older than `id`: saves beyond the `keep` newest complete ones, and saves that were never finished.
-HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep) {
+HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep, save_hook const& hook) {
   int complete = 0;
   for (save_id const& other : list_saves(root)) {
     if (other.attempt > id.attempt) continue;
     manifest m;
     bool const usable = static_cast<bool>(read_manifest(root, other, m));
     if (usable && ++complete <= keep) continue;
-    delete_save(root, other);
+    delete_save(root, other, hook);
   }
   for (std::string const& name : list_directory(root))
     if (name.compare(0, 11, "latest.tmp.") == 0) remove_file(root + "/" + name);
@@ -187,7 +188,7 @@ HEDDLE_FN void commit(std::string const& root, manifest const& m, int keep = 2, 
   detail::replace_file(root + "/" + name, manifest_name, m.id.attempt, manifest_text(sorted), hook,
                        save_point::manifest_written);
   detail::replace_file(root, "latest", m.id.attempt, name + "\n", hook, save_point::latest_written);
-  detail::delete_old(root, m.id, keep);
+  detail::delete_old(root, m.id, keep, hook);
   hook(save_point::old_deleted);
 }
 

@@ -109,7 +109,7 @@ class queued {
   template <class F>
   HEDDLE_FN void submit(F const& f, index_t n, bool always, void (*run)(queued&, slot&)) {
     static_assert(std::is_trivially_copyable_v<F>,
-                  "queued work is copied byte by byte: capture only trivially copyable values (views, pointers, numbers)");
+                  "queued work is copied byte by byte: capture only trivially copyable values (views, numbers)");
     static_assert(sizeof(F) <= max_task_bytes, "queued work may capture at most 448 bytes");
     static_assert(alignof(F) <= 64, "queued work may need an alignment of at most 64 bytes");
     HEDDLE_EXPECTS(detail::running_queue != this, "a tile must not submit to the queue that runs it");

@@ -67,7 +67,8 @@ class recorder {
   HEDDLE_FN void add(span const& s, bool is_end) noexcept {
     index_t const i = __atomic_fetch_add(&count_, index_t{1}, __ATOMIC_RELAXED);
     if (i >= capacity_) return;
-    ::new (static_cast<void*>(marks_ + i)) mark{s, deadline::now_ns(), static_cast<std::uint64_t>(pthread_self()), is_end};
+    std::uint64_t const thread = static_cast<std::uint64_t>(pthread_self());
+    ::new (static_cast<void*>(marks_ + i)) mark{s, deadline::now_ns(), thread, is_end};
   }
 
   // Spans of one thread nest. Ends without a begin (it was skipped) belong to another operation and are passed over.

@@ -117,8 +117,8 @@ class team {
     return false;
   }
 
-  HEDDLE_FN void open(index_t n, void const* task, void (*run)(void const*, index_t, index_t, int)) noexcept {
-    run_ = run;
+  HEDDLE_FN void open(index_t n, void const* task, void (*chunk)(void const*, index_t, index_t, int)) noexcept {
+    run_ = chunk;
     task_ = task;
     queue_ = detail::running_queue;
     size_of_loop_ = n;

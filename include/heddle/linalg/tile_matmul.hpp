@@ -88,7 +88,7 @@ struct combine_pieces_program {
     index_t const columns = c.extent(1), all = c.size(), row = ctx.tile();
     C* const to = c.data() + row * c.stride(0);
     ctx.for_each(columns, [=, sums = sums, pieces = pieces, f = f, step = c.stride(1)](index_t j) HEDDLE_LAMBDA {
-      V const total = tile::detail::stream_tree<V>(pieces, tile::plus, [=](index_t p) HEDDLE_LAMBDA {
+      V const total = tile::detail::stream_tree<V>(pieces, tile::plus_fn{}, [=](index_t p) HEDDLE_LAMBDA {
         return sums[p * all + row * columns + j];
       });
       to[j * step] = static_cast<C>(f(total));

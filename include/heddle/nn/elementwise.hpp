@@ -104,5 +104,39 @@ struct copy_fn {
 };
 inline constexpr copy_fn copy{};
 
+namespace detail {
+/// Calls f(first, rows, columns) for rows of 1024 elements and for the rest, so that a long span has many tiles.
+template <class F>
+HEDDLE_FN void cut_flat(index_t n, F const& f) {
+  constexpr index_t columns = 1024;
+  if (n >= columns) f(index_t{0}, n / columns, columns);
+  if (n % columns != 0) f(n - n % columns, index_t{1}, n % columns);
+}
+}  // namespace detail
+
+/// y[i] = a[i] + b[i] over a flat span. y may be a or b. Sync: submits. Determinism: the same bits everywhere.
+struct add_flat_fn {
+  template <executor E, class T>
+  HEDDLE_FN void operator()(E& exec, T const* a, T const* b, T* y, index_t n) const {
+    detail::cut_flat(n, [&](index_t at, index_t rows, index_t columns) {
+      dims<2> const e(rows, columns);
+      add(exec, view<T const, 2>(a + at, e), view<T const, 2>(b + at, e), view<T, 2>(y + at, e));
+    });
+  }
+};
+inline constexpr add_flat_fn add_flat{};
+
+/// y[i] = x[i] over a flat span, converted between float storage types. Sync: submits.
+struct copy_flat_fn {
+  template <executor E, class X, class Y>
+  HEDDLE_FN void operator()(E& exec, X const* x, Y* y, index_t n) const {
+    detail::cut_flat(n, [&](index_t at, index_t rows, index_t columns) {
+      dims<2> const e(rows, columns);
+      copy(exec, view<X const, 2>(x + at, e), view<Y, 2>(y + at, e));
+    });
+  }
+};
+inline constexpr copy_flat_fn copy_flat{};
+
 }  // namespace nn
 }  // namespace heddle

@@ -27,14 +27,16 @@ struct adam_formula {
     fix_m = static_cast<T>(1 - power(beta1, t));
     fix_v = static_cast<T>(1 - power(beta2, t));
   }
-  HEDDLE_HD_FN void operator()(index_t i, T gradient) const noexcept {
-    T const old = at.p[i];
-    T const d = ridge != T(0) ? gradient + product(ridge, old) : gradient;
-    T const m = product(beta_m, at.state[0][i]) + product(new_m, d);
-    T const v = product(beta_v, at.state[1][i]) + product(new_v, product(d, d));
-    at.state[0][i] = m;
-    at.state[1][i] = v;
-    at.p[i] = product(old, keep) - product(lr, m / fix_m) / (square_root(v / fix_v) + eps);
+  template <class V>
+  HEDDLE_TILE void operator()(V& p, V const& gradient, V* state) const {
+    V const g = ridge != T(0) ? V(gradient + mul(p, splat<V>(ridge))) : gradient;
+    V const m = V(mul(state[0], splat<V>(beta_m)) + mul(g, splat<V>(new_m)));
+    V const v = V(mul(state[1], splat<V>(beta_v)) + mul(mul(g, g), splat<V>(new_v)));
+    state[0] = m;
+    state[1] = v;
+    V const slope = V(sqrt(V(v / splat<V>(fix_v))) + splat<V>(eps));
+    V const move = V(mul(V(m / splat<V>(fix_m)), splat<V>(lr)) / slope);
+    p = V(mul(p, splat<V>(keep)) - move);
   }
 };
 }  // namespace detail
@@ -69,7 +71,7 @@ struct adam {
     f.beta2 = beta2;
     f.eps = static_cast<T>(eps);
     f.lr = static_cast<T>(args.lr);
-    f.keep = static_cast<T>(decoupled ? 1 - detail::product(args.lr, args.weight_decay) : 1.0);
+    f.keep = static_cast<T>(decoupled ? 1 - mul(args.lr, args.weight_decay) : 1.0);
     f.ridge = static_cast<T>(decoupled ? 0.0 : args.weight_decay);
     detail::submit_step(exec, f);
   }

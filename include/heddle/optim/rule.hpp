@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/arith.hpp>
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/exec/executor.hpp>
-#include <heddle/optim/detail/product.hpp>
+#include <heddle/tile/targets.hpp>
+#include <heddle/tile/vec.hpp>
 
 /// @file
 /// What every update rule has in common: the arguments of one step, and how a flat span is walked.
@@ -24,7 +26,7 @@ template <class T>
 struct step_args {
   double lr = 1e-3;
   double weight_decay = 0;
-  T const* clip = nullptr;            ///< factor on the gradient; null is 1
+  T const* clip = nullptr;             ///< factor on the gradient; null is 1
   std::int32_t const* skip = nullptr;  ///< non-zero: change nothing and count nothing; null never skips
 };
 
@@ -49,6 +51,9 @@ inline constexpr index_t step_tile = 16384;
 
 template <class T, int N>
 struct step_pointers {
+  using value_type = T;
+  static constexpr int arrays = N;
+
   T* p;
   T const* g;
   T* state[N > 0 ? N : 1];
@@ -75,9 +80,65 @@ HEDDLE_FN step_pointers<T, N> checked(view<T, 1, Space> p, view<T const, 1, Spac
   return out;
 }
 
-/// The element work of one tile. A formula has `prepare(t)`, which derives the scalars of applied step t in fp64 and
-/// rounds each once, and `operator()(i, gradient)`.
-template <class Formula>
+/// base^n by squaring, in a fixed order. Pre: n >= 0.
+HEDDLE_HD_FN double power(double base, index_t n) noexcept {
+  double result = 1;
+  for (; n > 0; n /= 2) {
+    if (n % 2 != 0) result = mul(result, base);
+    base = mul(base, base);
+  }
+  return result;
+}
+
+/// The elements [lo, hi) in the vectors of one instruction set.
+struct step_in_vectors {
+  template <class Isa, class Formula>
+  HEDDLE_TILE void operator()(Isa, Formula const& f, index_t const& lo, index_t const& hi) const {
+    using pointers = std::remove_cvref_t<decltype(f.at)>;
+    using T = typename pointers::value_type;
+    constexpr int lanes = Isa::template lanes<T>, arrays = pointers::arrays;
+    using V = vec<T, lanes, lanes>;
+    for (index_t i = lo; i < hi; i += lanes) {
+      index_t const n = hi - i;
+      bool const full = n >= lanes;
+      auto load = [&](T const* from) HEDDLE_LAMBDA { return full ? V::load(from + i) : V::load(from + i, n); };
+      auto store = [&](T* to, V const& v) HEDDLE_LAMBDA {
+        if (full)
+          v.store(to + i);
+        else
+          v.store(to + i, n);
+      };
+      V p = load(f.at.p), g = load(f.at.g), state[arrays > 0 ? arrays : 1];
+      if (f.at.clip != nullptr) g = mul(g, V::splat(*f.at.clip));
+      for (int k = 0; k < arrays; ++k) state[k] = load(f.at.state[k]);
+      f(p, g, state);
+      store(f.at.p, p);
+      for (int k = 0; k < arrays; ++k) store(f.at.state[k], state[k]);
+    }
+  }
+};
+
+/// The same elements one by one: the oracle, and the form of a device thread.
+struct step_one_by_one {
+  template <class Formula>
+  HEDDLE_HD_FN void operator()(Formula const& f, index_t lo, index_t hi) const {
+    using pointers = std::remove_cvref_t<decltype(f.at)>;
+    using T = typename pointers::value_type;
+    constexpr int arrays = pointers::arrays;
+    for (index_t i = lo; i < hi; ++i) {
+      T p = f.at.p[i], g = f.at.g[i], state[arrays > 0 ? arrays : 1];
+      if (f.at.clip != nullptr) g = mul(g, *f.at.clip);
+      for (int k = 0; k < arrays; ++k) state[k] = f.at.state[k][i];
+      f(p, g, state);
+      f.at.p[i] = p;
+      for (int k = 0; k < arrays; ++k) f.at.state[k][i] = state[k];
+    }
+  }
+};
+
+/// The element work of one tile. A formula has `at`, `prepare(t)`, which derives the scalars of applied step t in fp64
+/// and rounds each once, and `operator()(p, g, state)` for numbers and vectors.
+template <class Formula, bool Vectors>
 struct step_task {
   Formula formula;
 
@@ -88,7 +149,10 @@ struct step_task {
     f.prepare(*at.applied + 1);
     index_t const lo = tile * step_tile;
     index_t const hi = lo + step_tile < at.n ? lo + step_tile : at.n;
-    for (index_t i = lo; i < hi; ++i) f(i, at.clip != nullptr ? product(at.g[i], *at.clip) : at.g[i]);
+    if constexpr (Vectors)
+      dispatch_isa(step_in_vectors{}, f, lo, hi);
+    else
+      step_one_by_one{}(f, lo, hi);
   }
 };
 
@@ -104,8 +168,9 @@ struct count_task {
 /// Submits the element work in tiles and then the count.
 template <class E, class Formula>
 HEDDLE_FN void submit_step(E& exec, Formula const& formula) {
-  static_assert(queueable_task<step_task<Formula>>);
-  exec.for_each_tile((formula.at.n + step_tile - 1) / step_tile, step_task<Formula>{formula});
+  using task = step_task<Formula, std::is_same_v<typename E::backend, cpu_tag>>;
+  static_assert(queueable_task<task>);
+  exec.for_each_tile((formula.at.n + step_tile - 1) / step_tile, task{formula});
   exec.for_each_tile(1, count_task{formula.at.applied, formula.at.skip});
 }
 

@@ -13,12 +13,13 @@ struct sgd_formula {
   bool nesterov;
 
   HEDDLE_HD_FN void prepare(index_t) noexcept {}
-  HEDDLE_HD_FN void operator()(index_t i, T gradient) const noexcept {
-    T const old = at.p[i];
-    T const d = decay != T(0) ? gradient + product(decay, old) : gradient;
-    T const m = product(mu, at.state[0][i]) + d;
-    at.state[0][i] = m;
-    at.p[i] = old - product(lr, nesterov ? d + product(mu, m) : m);
+  template <class V>
+  HEDDLE_TILE void operator()(V& p, V const& gradient, V* state) const {
+    V const g = decay != T(0) ? V(gradient + mul(p, splat<V>(decay))) : gradient;
+    V const m = V(mul(state[0], splat<V>(mu)) + g);
+    state[0] = m;
+    V const direction = nesterov ? V(g + mul(m, splat<V>(mu))) : m;
+    p = V(p - mul(direction, splat<V>(lr)));
   }
 };
 }  // namespace detail

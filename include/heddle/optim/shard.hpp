@@ -15,6 +15,7 @@ namespace heddle::optim {
 struct shard_parameter {
   bool decay = true;
   index_t stored_at = 0;  ///< of its first element, in the flat buffer of stored parameters
+  index_t place = 0;      ///< of its first element, in the flat layout of gradients
   bool stored = true;     ///< false: another use of a tied parameter, which that use updates
 };
 
@@ -64,6 +65,11 @@ class optimizer_shard {
     return parameters_[static_cast<std::size_t>(p.parameter)].stored_at + p.range.lo;
   }
 
+  /// Where a piece lies among the flat gradients.
+  HEDDLE_FN index_t place(flat_piece const& p) const {
+    return parameters_[static_cast<std::size_t>(p.parameter)].place + p.range.lo;
+  }
+
   /// Takes the master copies from the stored parameters. Pre: `parameters` is the flat buffer.
   HEDDLE_FN void copy_masters(T const* parameters) {
     if constexpr (has_master)
@@ -72,7 +78,7 @@ class optimizer_shard {
   }
 
   /// One step: clips, decays, updates and stores what this rank owns.
-  /// @param gradients the shard's gradients, laid out as its state
+  /// @param gradients the flat buffer of gradients; only what this rank owns is read
   HEDDLE_FN void step(T* parameters, float const* gradients, step_args<float> args) {
     double const decay = args.weight_decay;
     for (flat_piece const& p : pieces_) {
@@ -82,7 +88,7 @@ class optimizer_shard {
       state_views<float, arrays> state;
       for (int i = 0; i < arrays; ++i) state.array[i] = view<float, 1>(array(i).data() + p.offset, dims<1>(n));
       args.weight_decay = parameters_[static_cast<std::size_t>(p.parameter)].decay ? decay : 0;
-      rule_.step(*exec_, view<float, 1>(master, dims<1>(n)), view<float const, 1>(gradients + p.offset, dims<1>(n)),
+      rule_.step(*exec_, view<float, 1>(master, dims<1>(n)), view<float const, 1>(gradients + place(p), dims<1>(n)),
                  state, slice(applied(), 0, p.parameter, p.parameter + 1), args);
       if constexpr (has_master) convert_piece(master, parameters + stored_at(p), n);
     }
@@ -97,7 +103,7 @@ class optimizer_shard {
   }
   template <class From, class To>
   HEDDLE_FN void convert_piece(From const* from, To* to, index_t n) {
-    nn::copy(*exec_, view<From const, 2>(from, dims<2>(1, n)), view<To, 2>(to, dims<2>(1, n)));
+    nn::copy_flat(*exec_, from, to, n);
   }
   HEDDLE_FN void clear() {
     float* const state = state_.data();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/schedule.hpp>
 
 #include <string>
@@ -92,7 +93,7 @@ HEDDLE_FN schedule one_forward_one_backward(int devices, int microbatches, backw
 HEDDLE_FN schedule forward_only(schedule const& from) {
   schedule s = from;
   s.forward_only = true;
-  s.provenance = "forward_only(" + from.provenance + ")";
+  s.provenance = detail::join("forward_only(", from.provenance, ")");
   for (auto& list : s.order) {
     std::vector<operation> kept;
     for (operation const& op : list)

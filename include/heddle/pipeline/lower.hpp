@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/pipeline/detail/dependencies.hpp>
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/schedule.hpp>
 #include <heddle/pipeline/simulate.hpp>
 #include <heddle/pipeline/transport.hpp>
@@ -107,7 +108,7 @@ HEDDLE_FN schedule lower(schedule const& s, lowering const& options = {}) {
   schedule to(s.devices, s.stages, s.microbatches);
   to.forward_only = s.forward_only;
   to.placement = s.placement;
-  to.provenance = "lower(" + s.provenance + ")";
+  to.provenance = detail::join("lower(", s.provenance, ")");
   if (options.link.match == matching::keyed && options.link.capacity == transport::unlimited)
     detail::place_buffered(s, to);
   else

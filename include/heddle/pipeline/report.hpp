@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/extents.hpp>
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/schedule.hpp>
 
 #include <cstddef>
@@ -84,12 +85,11 @@ struct verify_report {
     std::string t;
     for (violation const& v : violations) {
       t += std::string(code(v.broken)) + ": " + v.text;
-      for (op_place const& at : v.ops)
-        t += " [device " + std::to_string(at.device) + ", position " + std::to_string(at.position) + "]";
+      for (op_place const& at : v.ops) t += detail::join(" [device ", at.device, ", position ", at.position, "]");
       t += '\n';
     }
-    if (suppressed > 0) t += "and " + std::to_string(suppressed) + " more\n";
-    for (std::string const& n : notes) t += "note: " + n + '\n';
+    if (suppressed > 0) t += detail::join("and ", suppressed, " more\n");
+    for (std::string const& n : notes) t += detail::join("note: ", n, '\n');
     return t;
   }
 };

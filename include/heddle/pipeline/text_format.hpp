@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/schedule.hpp>
 
 #include <cstddef>
@@ -48,8 +49,7 @@ struct parse_report {
   HEDDLE_FN std::string message() const {
     std::string t;
     for (parse_fault const& f : faults)
-      t += "line " + std::to_string(f.line) + ", column " + std::to_string(f.column) + ", '" + f.token +
-           "': " + f.text + "\n";
+      t += detail::join("line ", f.line, ", column ", f.column, ", '", f.token, "': ", f.text, "\n");
     return t;
   }
 };
@@ -63,9 +63,9 @@ struct parse_report {
 /// A token is a kind, a stage, a dot and a microbatch; `O3` has no microbatch; braces join what is issued together.
 /// Determinism: the same bytes for equal schedules. Complexity: O(operations).
 HEDDLE_FN std::string format(schedule const& s) {
-  std::string t = "heddle-schedule version=1 P=" + std::to_string(s.devices) + " S=" + std::to_string(s.stages) +
-                  " M=" + std::to_string(s.microbatches) + " placement=";
-  for (std::size_t v = 0; v < s.placement.size(); ++v) t += (v > 0 ? "," : "") + std::to_string(s.placement[v]);
+  std::string t =
+      detail::join("heddle-schedule version=1 P=", s.devices, " S=", s.stages, " M=", s.microbatches, " placement=");
+  for (std::size_t v = 0; v < s.placement.size(); ++v) t += detail::join(v > 0 ? "," : "", s.placement[v]);
   t += s.forward_only ? " pass=forward" : " pass=training";
   t += " provenance=\"";
   for (char c : s.provenance)
@@ -77,7 +77,7 @@ HEDDLE_FN std::string format(schedule const& s) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       bool const opens = list[i].group > 0 && (i == 0 || list[i - 1].group != list[i].group);
       bool const closes = list[i].group > 0 && (i + 1 == list.size() || list[i + 1].group != list[i].group);
-      t += (opens ? " {" : " ") + to_string(list[i]) + (closes ? "}" : "");
+      t += detail::join(opens ? " {" : " ", to_string(list[i]), closes ? "}" : "");
     }
     t += '\n';
   }
@@ -98,8 +98,7 @@ class schedule_reader {
     while (next_line() && report_.faults.size() < parse_report::most) device_line();
     schedule& s = report_.value;
     if (report_.ok() && s.order.size() != static_cast<std::size_t>(s.devices))
-      fault(0, "",
-            "P promises " + std::to_string(s.devices) + " lines, but there are " + std::to_string(s.order.size()));
+      fault(0, "", detail::join("P promises ", s.devices, " lines, but there are ", s.order.size()));
     return std::move(report_);
   }
 
@@ -156,16 +155,14 @@ class schedule_reader {
       std::string_view const t = next_token(at);
       std::size_t const begin = at - t.size();
       if (t.substr(0, name.size()) != name || t.size() == name.size() || t[name.size()] != '=')
-        return fault(begin, t, "'" + std::string(name) + "=' is expected here");
+        return fault(begin, t, detail::join("'", name, "=' is expected here"));
       field(name, t.substr(name.size() + 1), begin);
     }
     if (std::string_view const t = next_token(at); !t.empty())
       fault(at - t.size(), t, "nothing may follow the provenance");
     schedule const& s = report_.value;
     if (report_.ok() && s.placement.size() != static_cast<std::size_t>(s.stages))
-      fault(0, "",
-            "S is " + std::to_string(s.stages) + ", but the placement names " + std::to_string(s.placement.size()) +
-                " stages");
+      fault(0, "", detail::join("S is ", s.stages, ", but the placement names ", s.placement.size(), " stages"));
   }
 
   HEDDLE_FN void field(std::string_view name, std::string_view value, std::size_t at) {
@@ -203,7 +200,7 @@ class schedule_reader {
     auto& order = report_.value.order;
     std::string_view const label = next_token(at);
     if (label != std::to_string(order.size()) + ":")
-      return fault(at - label.size(), label, "'" + std::to_string(order.size()) + ":' is expected here");
+      return fault(at - label.size(), label, detail::join("'", order.size(), ":' is expected here"));
     order.emplace_back();
     int group = 0, groups = 0;
     for (std::string_view t = next_token(at); !t.empty(); t = next_token(at)) {

@@ -4,6 +4,7 @@
 #include <heddle/pipeline/detail/check_messages.hpp>
 #include <heddle/pipeline/detail/check_operations.hpp>
 #include <heddle/pipeline/detail/cycle.hpp>
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/peak_memory.hpp>
 #include <heddle/pipeline/report.hpp>
 #include <heddle/pipeline/transport.hpp>
@@ -36,19 +37,16 @@ HEDDLE_FN void check_memory(schedule const& s, verify_options const& options, ve
   auto const& bytes = options.bytes;
   auto const& limits = options.limit_bytes;
   if (bytes.size() > 1 && bytes.size() != stages)
-    report.add(rule::memory, {},
-               "bytes are given for " + std::to_string(bytes.size()) + " of " + std::to_string(stages) + " stages");
+    report.add(rule::memory, {}, detail::join("bytes are given for ", bytes.size(), " of ", stages, " stages"));
   else if (limits.size() > 1 && limits.size() != devices)
-    report.add(rule::memory, {},
-               "limits are given for " + std::to_string(limits.size()) + " of " + std::to_string(devices) + " devices");
+    report.add(rule::memory, {}, detail::join("limits are given for ", limits.size(), " of ", devices, " devices"));
   else if (!bytes.empty()) {
     report.peak_bytes = peak_bytes(s, bytes);
     for (std::size_t d = 0; d < devices && !limits.empty(); ++d) {
       index_t const limit = limits.size() == 1 ? limits[0] : limits[d];
       if (report.peak_bytes[d] > limit)
         report.add(rule::memory, {},
-                   "device " + std::to_string(d) + " needs " + std::to_string(report.peak_bytes[d]) + " bytes of its " +
-                       std::to_string(limit));
+                   detail::join("device ", d, " needs ", report.peak_bytes[d], " bytes of its ", limit));
     }
   }
 }
@@ -75,8 +73,8 @@ HEDDLE_FN verify_report verify(schedule const& s, verify_options const& options 
   if (options.ascending_weights) detail::check_weight_order(s, report);
   if (in_range) detail::check_memory(s, options, report);
   if (s.microbatches < s.devices)
-    report.notes.push_back("fewer microbatches (" + std::to_string(s.microbatches) + ") than devices (" +
-                           std::to_string(s.devices) + "): the pipeline never fills");
+    report.notes.push_back(detail::join("fewer microbatches (", s.microbatches, ") than devices (", s.devices,
+                                        "): the pipeline never fills"));
   return report;
 }
 

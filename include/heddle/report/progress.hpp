@@ -51,7 +51,7 @@ class fields {
 HEDDLE_FN std::string duration_text(double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) return "?";
   auto const s = static_cast<long long>(seconds + 0.5);
-  auto two = [](long long v) { return (v < 10 ? "0" : "") + std::to_string(v); };
+  auto two = [](long long v) { return std::to_string(100 + v).substr(1); };
   if (s < 60) return std::to_string(s) + "s";
   if (s < 3600) return std::to_string(s / 60) + "m" + two(s % 60) + "s";
   if (s < 86400) return std::to_string(s / 3600) + "h" + two(s / 60 % 60) + "m";

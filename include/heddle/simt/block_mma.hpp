@@ -81,7 +81,7 @@ class block_mma {
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <matrix_view V, class T, class F, class... In>
-  HEDDLE_HD_FN void store(V const& v, index_t i, index_t j, sums<T> const& s, F const& f, In const&... in) const {
+  HEDDLE_HD_FN void store(V const& v, index_t i, index_t j, sums<T> const& s, F f, In const&... in) const {
     int const row = block.thread() / 16 * 4, column = block.thread() % 16;
     for (int p = 0; p < 4; ++p)
       for (int q = 0; q < 4; ++q) {

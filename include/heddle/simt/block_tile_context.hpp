@@ -46,7 +46,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
 
   HEDDLE_DEVICE_PASS_QUIET
   template <class Out, class F, class... In>
-  HEDDLE_HD_FN void map_to(Out& out, F const& f, In const&... in) {
+  HEDDLE_HD_FN void map_to(Out& out, F f, In const&... in) {
     index_t const r = block.warp();
     if (r < out.rows)
       for (index_t c = block.lane(), n = out.columns_of(r); c < n; c += warp_size)
@@ -55,13 +55,13 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, class F, class... In>
-  HEDDLE_HD_FN void map_to(tile::matrix_ref<T> const& out, F const& f, In const&... in) {
+  HEDDLE_HD_FN void map_to(tile::matrix_ref<T> const& out, F f, In const&... in) {
     map_to<tile::matrix_ref<T> const>(out, f, in...);
   }
 
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, class F, class Op, class... In>
-  HEDDLE_HD_FN void reduce_of(column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) {
+  HEDDLE_HD_FN void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) {
     auto const& shape = tile::detail::shape_of(in...);
     index_t const r = block.warp();
     if (r < shape.rows)
@@ -72,7 +72,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
 
   HEDDLE_DEVICE_PASS_QUIET
   template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_HD_FN void map_reduce_to(Out& out, column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) {
+  HEDDLE_HD_FN void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) {
     index_t const r = block.warp();
     if (r < out.rows)
       put(c, detail::reduce_row_warp(block, out.columns_of(r), identity, op, [&](index_t e) {
@@ -90,20 +90,20 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, int Columns, class F, class... In>
-  HEDDLE_HD_FN void map(tile_of<T, Columns>& s, F const& f, In const&... in) {
+  HEDDLE_HD_FN void map(tile_of<T, Columns>& s, F f, In const&... in) {
     take_shape(s, tile::detail::shape_of(in...));
     map_to(s, f, in...);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F const& f, Op const& op, T identity,
+  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
                                In const&... in) {
     take_shape(s, tile::detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, int Columns, class Op>
-  HEDDLE_HD_FN void row_reduce(column_of<T>& c, Op const& op, T identity, tile_of<T, Columns> const& s) {
+  HEDDLE_HD_FN void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) {
     reduce_of(c, tile::pass_fn{}, op, identity, s);
   }
   HEDDLE_DEVICE_PASS_QUIET
@@ -120,7 +120,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, class F, class... Column>
-  HEDDLE_HD_FN void map(column_of<T>& c, F const& f, Column const&... columns) {
+  HEDDLE_HD_FN void map(column_of<T>& c, F f, Column const&... columns) {
     if (block.lane() == 0) c.at[block.warp()] = f(columns.at[block.warp()]...);
     block.sync_warp();
   }
@@ -142,7 +142,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
 
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, class Op>
-  HEDDLE_HD_FN T column_reduce(column_of<T> const& c, Op const& op, index_t count) {
+  HEDDLE_HD_FN T column_reduce(column_of<T> const& c, Op op, index_t count) {
     block.sync();
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
@@ -153,7 +153,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   /// Every thread gets the result.
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, class Op>
-  HEDDLE_HD_FN T tree_reduce(T* values, index_t n, Op const& op) {
+  HEDDLE_HD_FN T tree_reduce(T* values, index_t n, Op op) {
     index_t q = 1;
     while (2 * q <= n) q *= 2;
     index_t const folded = n - q;
@@ -183,7 +183,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   /// Four threads for each column, each with 16 of the 64 lanes.
   HEDDLE_DEVICE_PASS_QUIET
   template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_HD_FN void reduce_strip(V const& v, index_t j, F const& f, Op const& op, T identity, In const&... in) {
+  HEDDLE_HD_FN void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) {
     auto const& shape = tile::detail::shape_of(in...);
     index_t const c = block.thread() % strip, quarter = block.thread() / strip;
     index_t const blocks = shape.rows <= tile::block_elements ? 1 : tile::ceil_div(shape.rows, tile::block_elements);
@@ -214,7 +214,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class F>
-  HEDDLE_HD_FN void for_each(index_t n, F const& f) {
+  HEDDLE_HD_FN void for_each(index_t n, F f) {
     for (index_t i = block.thread(); i < n; i += threads) f(i);
     block.sync();
   }

@@ -18,12 +18,20 @@
 #if defined(HEDDLE_ASAN)
 extern "C" void __sanitizer_start_switch_fiber(void** save, void const* bottom, std::size_t size);
 extern "C" void __sanitizer_finish_switch_fiber(void* save, void const** bottom, std::size_t* size);
+extern "C" void __asan_unpoison_memory_region(void const volatile* data, std::size_t size);
 #endif
 #if defined(HEDDLE_TSAN)
 extern "C" void* __tsan_get_current_fiber();
 extern "C" void* __tsan_create_fiber(unsigned flags);
 extern "C" void __tsan_destroy_fiber(void* fiber);
 extern "C" void __tsan_switch_to_fiber(void* fiber, unsigned flags);
+#endif
+
+// No instrumentation may stand between the announcement of a switch and the switch.
+#if defined(__clang__)
+#define HEDDLE_SIMT_NAKED __attribute__((naked, noinline, no_sanitize("thread", "address", "undefined")))
+#else
+#define HEDDLE_SIMT_NAKED __attribute__((naked, noinline, no_sanitize_thread, no_sanitize_address, no_sanitize_undefined))
 #endif
 
 namespace heddle {
@@ -33,7 +41,7 @@ namespace detail {
 
 #if defined(__x86_64__)
 // Saves what a call must preserve, and the rounding modes, on the stack in use; goes on with the other stack.
-__attribute__((naked, noinline)) HEDDLE_FN void switch_stack(void** /*save*/, void* /*to*/) {
+HEDDLE_SIMT_NAKED HEDDLE_FN void switch_stack(void** /*save*/, void* /*to*/) {
   asm(R"(
     pushq %rbp
     pushq %rbx
@@ -59,7 +67,7 @@ __attribute__((naked, noinline)) HEDDLE_FN void switch_stack(void** /*save*/, vo
   )");
 }
 // The first frame of a fiber: the unwinder ends here.
-__attribute__((naked, noinline)) HEDDLE_FN void enter_fiber() {
+HEDDLE_SIMT_NAKED HEDDLE_FN void enter_fiber() {
   asm(R"(
     .cfi_undefined rip
     movq %r12, %rdi
@@ -103,12 +111,19 @@ class fiber {
       : stack_(stack_bytes), own_(nullptr), caller_(nullptr), function_(nullptr), argument_(nullptr), exceptions_{} {}
   fiber(fiber const&) = delete;
   fiber& operator=(fiber const&) = delete;
-  HEDDLE_FN ~fiber() {}
+  HEDDLE_FN ~fiber() {
+#if defined(HEDDLE_TSAN)
+    if (tsan_own_) __tsan_destroy_fiber(tsan_own_);
+#endif
+  }
 
   /// Makes the next `resume` call function(argument).
   HEDDLE_FN void start(void (*function)(void*), void* argument) noexcept {
     function_ = function;
     argument_ = argument;
+#if defined(HEDDLE_ASAN)
+    __asan_unpoison_memory_region(stack_.bottom(), stack_.bytes());  // frames of before that never returned
+#endif
     std::memset(exceptions_, 0, sizeof exceptions_);
 #if defined(__x86_64__)
     auto* const top = reinterpret_cast<std::uintptr_t*>(stack_.top());
@@ -130,6 +145,7 @@ class fiber {
                   static_cast<unsigned>(self));
 #endif
 #if defined(HEDDLE_TSAN)
+    if (tsan_own_) __tsan_destroy_fiber(tsan_own_);
     tsan_own_ = __tsan_create_fiber(0);
 #endif
   }
@@ -168,7 +184,7 @@ class fiber {
   }
 #endif
 
-  HEDDLE_FN void arrived(void* save) {
+  HEDDLE_SHIM void arrived(void* save) {
 #if defined(HEDDLE_ASAN)
     __sanitizer_finish_switch_fiber(save, &caller_bottom_, &caller_bytes_);
 #else
@@ -192,7 +208,7 @@ class fiber {
 #endif
     arrived(save);
   }
-  HEDDLE_FN void jump_in() {
+  HEDDLE_SHIM void jump_in() {
 #if defined(__x86_64__)
     detail::switch_stack(&caller_, own_);
 #else

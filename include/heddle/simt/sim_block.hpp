@@ -40,6 +40,7 @@ struct sim_thread {
   sim_block* block = nullptr;
   int id = 0;
   sim_state state = sim_state::done;
+  bool started = false;
   bool cancelled = false;
   alignas(16) std::byte slot[16];  // what this thread publishes to its warp
   std::vector<sim_copy> copies;    // in flight, oldest first
@@ -100,7 +101,7 @@ class sim_block {
     t.block = this;
     t.id = id;
     t.state = sim_state::ready;
-    t.cancelled = false;
+    t.started = t.cancelled = false;
     t.copies.clear();
     t.groups.clear();
     t.open = 0;
@@ -108,6 +109,7 @@ class sim_block {
   }
   static HEDDLE_FN void begin(void* argument) {
     sim_thread& t = *static_cast<sim_thread*>(argument);
+    t.started = true;
     try {
       t.block->entry_(t.block->kernel_, t);
       HEDDLE_EXPECTS(t.cancelled || t.copies.empty(), "a thread must wait for its asynchronous copies before it ends",
@@ -131,13 +133,10 @@ class sim_block {
     int const warps = (count_ + warp_size - 1) / warp_size;
     for (int i = 0; i < warps && !failure_; ++i) drive_warp(options.threads == turn::forward ? i : warps - 1 - i);
     if (failure_) return;
-    int waiting = 0, ended = -1;
-    for (int t = 0; t < count_; ++t) {
-      if (thread(t).state == sim_state::at_block_barrier) ++waiting;
-      if (thread(t).state == sim_state::done) ended = t;
-    }
+    int waiting = 0;
+    for (int t = 0; t < count_; ++t) waiting += thread(t).state == sim_state::at_block_barrier;
     if (waiting == 0) return;
-    HEDDLE_EXPECTS(waiting == count_, "a block barrier must be reached by every thread", waiting, count_, ended);
+    HEDDLE_EXPECTS(waiting == count_, "a block barrier must be reached by every thread", waiting, count_);
     for (int t = 0; t < count_; ++t) thread(t).state = sim_state::ready;
   }
   HEDDLE_FN void drive_warp(int warp) {
@@ -156,17 +155,15 @@ class sim_block {
       for (int i = first; i < end; ++i) thread(i).state = sim_state::ready;
     }
   }
-  // Threads that stand at a barrier unwind their stacks.
+  // Threads that have begun stand in wait_at and unwind from there.
   HEDDLE_FN void cancel() {
     for (int t = 0; t < count_; ++t) {
       sim_thread& it = thread(t);
       it.cancelled = true;
-      if (it.state == sim_state::done) continue;
-      if (it.state == sim_state::ready) it.run.start(&end_at_once, &it);
-      it.run.resume();
+      if (it.started && it.state != sim_state::done) it.run.resume();
+      it.state = sim_state::done;
     }
   }
-  static HEDDLE_FN void end_at_once(void* argument) { static_cast<sim_thread*>(argument)->state = sim_state::done; }
 
   std::vector<std::unique_ptr<sim_thread>> threads_;
   int count_;

@@ -11,7 +11,7 @@
 namespace heddle {
 namespace tile {
 
-inline constexpr int block_elements = 4096;  ///< elements of one block of a reduction
+
 inline constexpr int lane_count = 64;        ///< lanes inside a block
 
 namespace detail {
@@ -44,8 +44,8 @@ HEDDLE_TILE V stream_tree(index_t n, Op const& op, Leaf const& leaf) {
     // of two in the end of what is there completes one node.
     bool const half = i < 2 * folded;
     index_t const end = half ? i + 1 : 2 * (i - folded + 1);
-    int merges = __builtin_ctzll(static_cast<unsigned long long>(end)) - (half ? 0 : 1);
-    for (; merges > 0; --merges, --depth) stack[depth - 2] = op(stack[depth - 2], stack[depth - 1]);
+    for (index_t level = half ? end : end / 2; level % 2 == 0; level /= 2, --depth)
+      stack[depth - 2] = op(stack[depth - 2], stack[depth - 1]);
   }
   return stack[0];
 }

@@ -13,13 +13,23 @@ namespace tile {
 
 /// The number type in which tile operations compute with elements of T: float for the 16-bit and 8-bit types.
 template <class T>
-using value_t = accumulator_t<std::remove_cv_t<T>>;
+struct value_of {
+  using type = T;
+};
+template <scalar T>
+struct value_of<T> {
+  using type = accumulator_t<T>;
+};
+template <class T>
+using value_t = typename value_of<std::remove_cv_t<T>>::type;
 
 /// An element as the number that callables see.
 template <class T>
 HEDDLE_TILE value_t<T> widen(T const& element) {
   return static_cast<value_t<T>>(element);
 }
+
+inline constexpr int block_elements = 4096;  ///< elements of one block of a canonical reduction
 
 HEDDLE_HD_FN constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
 

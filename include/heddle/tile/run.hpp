@@ -25,6 +25,10 @@ inline constexpr run_fn run{};
 
 namespace detail {
 
+// A program with a member type `plain` calls code that knows no vectors.
+template <class Program>
+inline constexpr bool knows_vectors = !requires { typename Program::plain; };
+
 template <class Program>
 HEDDLE_FN bool runs_in_vectors(Program const& program) {
   if constexpr (requires { program.unit_columns(); })

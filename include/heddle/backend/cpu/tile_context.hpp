@@ -36,18 +36,18 @@ class cpu_context : public operand_makers<4, 64> {
   HEDDLE_SHIM void sync() const {}
 
   template <class Out, class F, class... In>
-  HEDDLE_SHIM void map_to(Out& out, F const& f, In const&... in) const {
+  HEDDLE_SHIM void map_to(Out& out, F f, In const&... in) const {
     constexpr int w = lanes<std::remove_const_t<Out>, In...>;
     for (index_t r = 0; r < out.rows; ++r)
       map_row<w>(detail::row_of(out, r), out.columns_of(r), f, detail::reader<Isa, w>(in, r)...);
   }
   template <class T, class F, class... In>
-  HEDDLE_SHIM void map_to(matrix_ref<T> const& out, F const& f, In const&... in) const {
+  HEDDLE_SHIM void map_to(matrix_ref<T> const& out, F f, In const&... in) const {
     map_to<matrix_ref<T> const>(out, f, in...);
   }
 
   template <class T, class F, class Op, class... In>
-  HEDDLE_SHIM void reduce_of(column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) const {
+  HEDDLE_SHIM void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     constexpr int w = lanes<column_of<T>, In...>;
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
@@ -55,7 +55,7 @@ class cpu_context : public operand_makers<4, 64> {
   }
 
   template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F const& f, Op const& op, T identity,
+  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity,
                                  In const&... in) const {
     constexpr int w = lanes<std::remove_const_t<Out>, column_of<T>, In...>;
     for (index_t r = 0; r < out.rows; ++r)
@@ -68,18 +68,18 @@ class cpu_context : public operand_makers<4, 64> {
     map(s, pass, in);
   }
   template <class T, int Columns, class F, class... In>
-  HEDDLE_SHIM void map(tile_of<T, Columns>& s, F const& f, In const&... in) const {
+  HEDDLE_SHIM void map(tile_of<T, Columns>& s, F f, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_to(s, f, in...);
   }
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F const& f, Op const& op, T identity,
+  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
                               In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
   template <class T, int Columns, class Op>
-  HEDDLE_SHIM void row_reduce(column_of<T>& c, Op const& op, T identity, tile_of<T, Columns> const& s) const {
+  HEDDLE_SHIM void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) const {
     reduce_of(c, pass, op, identity, s);
   }
   template <matrix_view V, class T, int Columns>
@@ -115,7 +115,7 @@ class cpu_context : public operand_makers<4, 64> {
     detail::multiply_packed<Isa>(sums, a, b, depth);
   }
   template <matrix_view V, class T, class F, class... In>
-  HEDDLE_SHIM void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F const& f,
+  HEDDLE_SHIM void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f,
                          In const&... in) const {
     using shape = detail::micro_shape<Isa, T>;
     index_t const m = detail::smaller(v.extent(0) - i, mt), n = detail::smaller(v.extent(1) - j, nt);
@@ -129,7 +129,7 @@ class cpu_context : public operand_makers<4, 64> {
     for (int r = 0; r < rows; ++r) c.at[r] = value;
   }
   template <class T, class F, class... Column>
-  HEDDLE_SHIM void map(column_of<T>& c, F const& f, Column const&... columns) const {
+  HEDDLE_SHIM void map(column_of<T>& c, F f, Column const&... columns) const {
     using V = detail::lanes_vec<Isa, T, rows>;
     f(detail::lanes_vec<Isa, typename Column::element, rows>::load(columns.at)...).store(c.at);
     static_assert(V::width == rows);
@@ -146,18 +146,18 @@ class cpu_context : public operand_makers<4, 64> {
   }
 
   template <class T, class Op>
-  HEDDLE_SHIM T column_reduce(column_of<T> const& c, Op const& op, index_t count) const {
+  HEDDLE_SHIM T column_reduce(column_of<T> const& c, Op op, index_t count) const {
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
     return detail::combine_tree(values, count, op);
   }
   template <class T, class Op>
-  HEDDLE_SHIM T tree_reduce(T* values, index_t n, Op const& op) const {
+  HEDDLE_SHIM T tree_reduce(T* values, index_t n, Op op) const {
     return detail::combine_tree(values, n, op);
   }
 
   template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_SHIM void reduce_strip(V const& v, index_t j, F const& f, Op const& op, T identity, In const&... in) const {
+  HEDDLE_SHIM void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) const {
     constexpr int w = detail::lanes_for<Isa, column_of<T>, In...>;
     auto const& shape = detail::shape_of(in...);
     for (index_t c = 0; c < shape.columns; c += w) {
@@ -176,20 +176,20 @@ class cpu_context : public operand_makers<4, 64> {
     *to = static_cast<T>(value);
   }
   template <class F>
-  HEDDLE_SHIM void for_each(index_t n, F const& f) const {
+  HEDDLE_SHIM void for_each(index_t n, F f) const {
     for (index_t i = 0; i < n; ++i) f(i);
   }
 
  private:
   template <class O, class T, class F, class... Reader>
-  static HEDDLE_SHIM void store_sums_row(O* out, T const* sums, index_t n, F const& f, Reader const&... in) {
+  static HEDDLE_SHIM void store_sums_row(O* out, T const* sums, index_t n, F f, Reader const&... in) {
     using shape = detail::micro_shape<Isa, T>;
     using V = typename shape::vector;
     for (index_t c = 0; c < n; c += V::width)
       store_as(out + c, f(V::load(sums + shape::column_offset(c)), in.part(c, n - c)...), n - c);
   }
   template <int W, class T, class F, class... Reader>
-  static HEDDLE_SHIM void map_row(T* out, index_t n, F const& f, Reader const&... in) {
+  static HEDDLE_SHIM void map_row(T* out, index_t n, F f, Reader const&... in) {
     index_t c = 0;
     for (; c + 2 * W <= n; c += 2 * W) {
       store_as(out + c, f(in.at(c)...));
@@ -198,13 +198,13 @@ class cpu_context : public operand_makers<4, 64> {
     for (; c < n; c += W) store_as(out + c, f(in.part(c, n - c)...), n - c);
   }
   template <int W, class T, class Op, class F, class... Reader>
-  static HEDDLE_SHIM T reduce_row(index_t n, T identity, Op const& op, F const& f, Reader const&... in) {
+  static HEDDLE_SHIM T reduce_row(index_t n, T identity, Op op, F f, Reader const&... in) {
     return detail::reduce_row_lanes<detail::lanes_vec<Isa, T, W>>(
         n, identity, op, [&](index_t c) HEDDLE_LAMBDA { return f(in.at(c)...); },
         [&](index_t c, index_t left) HEDDLE_LAMBDA { return f(in.part(c, left)...); });
   }
   template <int W, class O, class T, class Op, class F, class... Reader>
-  static HEDDLE_SHIM T map_reduce_row(O* out, index_t n, T identity, Op const& op, F const& f, Reader const&... in) {
+  static HEDDLE_SHIM T map_reduce_row(O* out, index_t n, T identity, Op op, F f, Reader const&... in) {
     return detail::reduce_row_lanes<detail::lanes_vec<Isa, T, W>>(
         n, identity, op,
         [&](index_t c) HEDDLE_LAMBDA {
@@ -251,12 +251,12 @@ template <>
 struct kernel<tile::run_fn, cpu_tag> {
   template <class Executor, class Program>
   static HEDDLE_FN void run(Executor& exec, Program const& program) {
-    using namespace tile;
     // The memory of a program is the same for every instruction set.
-    if (tile::detail::runs_in_vectors(program))
-      tile::detail::run_on_workers<cpu_context<isa_tag<isa::baseline>>, tile::detail::cpu_body>(exec, program);
-    else
-      tile::detail::run_on_workers<reference_context, tile::detail::reference_body>(exec, program);
+    using context = tile::cpu_context<isa_tag<isa::baseline>>;
+    if constexpr (tile::detail::knows_vectors<Program>)
+      if (tile::detail::runs_in_vectors(program))
+        return tile::detail::run_on_workers<context, tile::detail::cpu_body>(exec, program);
+    tile::detail::run_on_workers<tile::reference_context, tile::detail::reference_body>(exec, program);
   }
 };
 

@@ -29,18 +29,18 @@ class reference_context : public operand_makers<3, 5> {
 
   /// out(r, c) = f(in(r, c)...).
   template <class Out, class F, class... In>
-  HEDDLE_FN void map_to(Out& out, F const& f, In const&... in) const {
+  HEDDLE_FN void map_to(Out& out, F f, In const&... in) const {
     for (index_t r = 0; r < out.rows; ++r)
       for (index_t c = 0; c < out.columns_of(r); ++c) detail::put_element(out, r, c, f(detail::element_of(in, r, c)...));
   }
   template <class T, class F, class... In>
-  HEDDLE_FN void map_to(matrix_ref<T> const& out, F const& f, In const&... in) const {
+  HEDDLE_FN void map_to(matrix_ref<T> const& out, F f, In const&... in) const {
     map_to<matrix_ref<T> const>(out, f, in...);
   }
 
   /// c[r] = op over all columns of f(in(r, c)...), from the identity.
   template <class T, class F, class Op, class... In>
-  HEDDLE_FN void reduce_of(column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) const {
+  HEDDLE_FN void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
       c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), identity, op,
@@ -49,7 +49,7 @@ class reference_context : public operand_makers<3, 5> {
 
   /// Both at once: what is reduced is the value before it is rounded to the element of `out`.
   template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_FN void map_reduce_to(Out& out, column_of<T>& c, F const& f, Op const& op, T identity, In const&... in) const {
+  HEDDLE_FN void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     for (index_t r = 0; r < out.rows; ++r)
       c.at[r] = detail::reduce_elements(out.columns_of(r), identity, op, [&](index_t e) {
         T const value = f(detail::element_of(in, r, e)...);
@@ -63,18 +63,18 @@ class reference_context : public operand_makers<3, 5> {
     map(s, pass, in);
   }
   template <class T, int Columns, class F, class... In>
-  HEDDLE_FN void map(tile_of<T, Columns>& s, F const& f, In const&... in) const {
+  HEDDLE_FN void map(tile_of<T, Columns>& s, F f, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_to(s, f, in...);
   }
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F const& f, Op const& op, T identity,
+  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
                             In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
   template <class T, int Columns, class Op>
-  HEDDLE_FN void row_reduce(column_of<T>& c, Op const& op, T identity, tile_of<T, Columns> const& s) const {
+  HEDDLE_FN void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) const {
     reduce_of(c, pass, op, identity, s);
   }
   template <matrix_view V, class T, int Columns>
@@ -132,7 +132,7 @@ class reference_context : public operand_makers<3, 5> {
   }
   /// v(i + r, j + c) = f(sums(r, c), in(r, c)...), cut at the ends of v.
   template <matrix_view V, class T, class F, class... In>
-  HEDDLE_FN void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F const& f,
+  HEDDLE_FN void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f,
                        In const&... in) const {
     for (index_t r = 0; r < mt && i + r < v.extent(0); ++r)
       for (index_t c = 0; c < nt && j + c < v.extent(1); ++c)
@@ -145,7 +145,7 @@ class reference_context : public operand_makers<3, 5> {
   }
   /// c[r] = f(columns[r]...), for every row that a tile can have.
   template <class T, class F, class... Column>
-  HEDDLE_FN void map(column_of<T>& c, F const& f, Column const&... columns) const {
+  HEDDLE_FN void map(column_of<T>& c, F f, Column const&... columns) const {
     for (int r = 0; r < rows; ++r) c.at[r] = f(columns.at[r]...);
   }
   template <class T, vector_view V>
@@ -160,19 +160,19 @@ class reference_context : public operand_makers<3, 5> {
 
   /// The first `count` values of a column along T(count). Pre: 1 <= count <= rows.
   template <class T, class Op>
-  HEDDLE_FN T column_reduce(column_of<T> const& c, Op const& op, index_t count) const {
+  HEDDLE_FN T column_reduce(column_of<T> const& c, Op op, index_t count) const {
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
     return detail::combine_tree(values, count, op);
   }
   /// values[0, n) along T(n); overwrites them. Pre: n >= 1.
   template <class T, class Op>
-  HEDDLE_FN T tree_reduce(T* values, index_t n, Op const& op) const {
+  HEDDLE_FN T tree_reduce(T* values, index_t n, Op op) const {
     return detail::combine_tree(values, n, op);
   }
   /// v(j + c) = op over all rows of f(in(r, c)...), in the canonical order of the rows.
   template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_FN void reduce_strip(V const& v, index_t j, F const& f, Op const& op, T identity, In const&... in) const {
+  HEDDLE_FN void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) const {
     auto const& shape = detail::shape_of(in...);
     for (index_t c = 0; c < shape.columns; ++c)
       v(j + c) = static_cast<typename V::element_type>(detail::reduce_elements(
@@ -185,7 +185,7 @@ class reference_context : public operand_makers<3, 5> {
   }
   /// Calls f(i) for every i in [0, n), in any order and perhaps at once.
   template <class F>
-  HEDDLE_FN void for_each(index_t n, F const& f) const {
+  HEDDLE_FN void for_each(index_t n, F f) const {
     for (index_t i = 0; i < n; ++i) f(i);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/pipeline/detail/join.hpp>
 #include <heddle/pipeline/detail/op_table.hpp>
 #include <heddle/pipeline/report.hpp>
 
@@ -10,10 +11,6 @@
 namespace heddle::pipeline::detail {
 
 inline constexpr index_t largest_table = index_t{1} << 22;
-
-HEDDLE_FN std::string at_text(op_place at) {
-  return "device " + std::to_string(at.device) + ", position " + std::to_string(at.position);
-}
 
 /// Calls `visit(op, place)` for every operation, device by device in order.
 template <class Visit>
@@ -31,17 +28,13 @@ HEDDLE_FN bool check_sizes(schedule const& s, verify_report& report) {
   else if (index_t{s.stages} * s.microbatches > largest_table)
     report.add(rule::exactly_once, {}, "more than 4194304 pairs of stage and microbatch can't be checked");
   if (s.order.size() != static_cast<std::size_t>(s.devices))
-    report.add(rule::placement, {},
-               "there are " + std::to_string(s.order.size()) + " lists for " + std::to_string(s.devices) + " devices");
+    report.add(rule::placement, {}, join("there are ", s.order.size(), " lists for ", s.devices, " devices"));
   if (s.placement.size() != static_cast<std::size_t>(s.stages))
-    report.add(
-        rule::placement, {},
-        "the placement names " + std::to_string(s.placement.size()) + " of " + std::to_string(s.stages) + " stages");
+    report.add(rule::placement, {}, join("the placement names ", s.placement.size(), " of ", s.stages, " stages"));
   for (std::size_t v = 0; v < s.placement.size(); ++v)
     if (s.placement[v] < 0 || s.placement[v] >= s.devices)
       report.add(rule::placement, {},
-                 "stage " + std::to_string(v) + " is placed on device " + std::to_string(s.placement[v]) +
-                     ", which does not exist");
+                 join("stage ", v, " is placed on device ", s.placement[v], ", which does not exist"));
   return report.violations.size() == before;
 }
 
@@ -66,21 +59,21 @@ HEDDLE_FN void check_one_backward(op_table const& table, int v, int m, verify_re
   op_place const bw = table.find(op_kind::backward, v, m);
   std::string const key = std::to_string(v) + "." + std::to_string(m);
   if (bw.device >= 0) {
-    if (b.device >= 0) report.add(rule::exactly_once, {bw, b}, "BW" + key + " and B" + key + " both stand");
-    if (w.device >= 0) report.add(rule::exactly_once, {bw, w}, "BW" + key + " and W" + key + " both stand");
+    if (b.device >= 0) report.add(rule::exactly_once, {bw, b}, join("BW", key, " and B", key, " both stand"));
+    if (w.device >= 0) report.add(rule::exactly_once, {bw, w}, join("BW", key, " and W", key, " both stand"));
     return;
   }
-  if (b.device < 0 && w.device < 0) report.add(rule::exactly_once, {}, "neither BW" + key + " nor B" + key + " stands");
-  if (b.device < 0 && w.device >= 0) report.add(rule::exactly_once, {w}, "B" + key + " is missing beside its W");
-  if (b.device >= 0 && w.device < 0) report.add(rule::exactly_once, {b}, "W" + key + " is missing beside its B");
+  if (b.device < 0 && w.device < 0)
+    report.add(rule::exactly_once, {}, join("neither BW", key, " nor B", key, " stands"));
+  if (b.device < 0 && w.device >= 0) report.add(rule::exactly_once, {w}, join("B", key, " is missing beside its W"));
+  if (b.device >= 0 && w.device < 0) report.add(rule::exactly_once, {b}, join("W", key, " is missing beside its B"));
 }
 
 // V1, the part that looks at each stage and microbatch.
 HEDDLE_FN void check_complete(schedule const& s, op_table const& table, verify_report& report) {
   for (int v = 0; v < s.stages; ++v)
     for (int m = 0; m < s.microbatches; ++m) {
-      if (!table.has(op_kind::forward, v, m))
-        report.add(rule::exactly_once, {}, "F" + std::to_string(v) + "." + std::to_string(m) + " is missing");
+      if (!table.has(op_kind::forward, v, m)) report.add(rule::exactly_once, {}, join("F", v, ".", m, " is missing"));
       if (!s.forward_only) check_one_backward(table, v, m, report);
     }
   if (!s.forward_only) return;
@@ -117,18 +110,16 @@ HEDDLE_FN void check_optimizer(schedule const& s, op_table const& table, verify_
   if (updated == 0) return;
   for (int v = 0; v < s.stages; ++v)
     if (!table.has(op_kind::optimizer, v, 0))
-      report.add(rule::optimizer, {}, "O" + std::to_string(v) + " is missing though other stages are updated");
+      report.add(rule::optimizer, {}, join("O", v, " is missing though other stages are updated"));
   for_each_op(s, [&](operation const& op, op_place at) {
     if (!is_compute(op.kind)) return;
     op_place const update = table.find(op_kind::optimizer, op.stage, 0);
     if (update.device != at.device || update.position > at.position) return;
     if (op.kind != op_kind::backward_weight)
-      report.add(
-          rule::version, {update, at},
-          "O" + std::to_string(op.stage) + " overwrites the weights that " + to_string(op) + " is still to read");
+      report.add(rule::version, {update, at},
+                 join("O", op.stage, " overwrites the weights that ", to_string(op), " is still to read"));
     if (op.kind == op_kind::backward_weight || op.kind == op_kind::backward)
-      report.add(rule::optimizer, {update, at},
-                 "O" + std::to_string(op.stage) + " comes before the gradient of " + to_string(op));
+      report.add(rule::optimizer, {update, at}, join("O", op.stage, " comes before the gradient of ", to_string(op)));
   });
 }
 

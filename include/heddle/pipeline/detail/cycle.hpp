@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/pipeline/detail/graph.hpp>
+#include <heddle/pipeline/detail/join.hpp>
 
 #include <algorithm>
 #include <string>
@@ -104,7 +105,7 @@ HEDDLE_FN std::string unit_text(schedule const& s, graph::unit const& u) {
     if (i > 0) t += ' ';
     t += to_string(s.order[static_cast<std::size_t>(u.device)][static_cast<std::size_t>(u.first + i)]);
   }
-  return (u.count > 1 ? "{" + t + "}" : t) + " on device " + std::to_string(u.device);
+  return join(u.count > 1 ? "{" : "", t, u.count > 1 ? "}" : "", " on device ", u.device);
 }
 
 // V3.
