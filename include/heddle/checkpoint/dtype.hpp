@@ -27,7 +27,9 @@ inline constexpr int num_dtypes = static_cast<int>(sizeof dtype_rows / sizeof *d
 static_assert(num_dtypes == static_cast<int>(dtype::c64) + 1);
 }  // namespace detail
 
+/// The name that the file spells.
 HEDDLE_FN constexpr char const* name(dtype t) noexcept { return detail::dtype_rows[static_cast<int>(t)].name; }
+/// Bits of one element.
 HEDDLE_FN constexpr int bits(dtype t) noexcept { return detail::dtype_rows[static_cast<int>(t)].bits; }
 
 /// Finds a type by its name in the file and says whether there is one.

@@ -102,6 +102,7 @@ HEDDLE_FN void replace_file(std::string const& folder, std::string const& name, 
 }
 }  // namespace detail
 
+/// The folder of a save, and in it the file of a rank.
 HEDDLE_FN std::string folder_name(save_id const& id) {
   return "step-" + detail::padded(id.step, 8) + "." + detail::padded(id.attempt, 6);
 }
