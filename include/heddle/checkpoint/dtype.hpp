@@ -51,6 +51,7 @@ struct dtype_of;
   struct dtype_of<type> {                      \
     static constexpr dtype value = dtype::code; \
   }
+/// The types of the language, and those of core/.
 HEDDLE_DTYPE(bool, boolean);
 HEDDLE_DTYPE(std::uint8_t, u8);
 HEDDLE_DTYPE(std::int8_t, i8);

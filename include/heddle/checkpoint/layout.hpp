@@ -20,6 +20,9 @@ struct save_id {
   index_t step = 0;
   index_t attempt = 0;
 
+  HEDDLE_FN save_id() noexcept {}
+  HEDDLE_FN save_id(index_t s, index_t a) noexcept : step(s), attempt(a) {}
+
   HEDDLE_FN friend bool operator==(save_id const& a, save_id const& b) noexcept {
     return a.step == b.step && a.attempt == b.attempt;
   }
