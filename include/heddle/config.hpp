@@ -93,10 +93,16 @@
 #define HEDDLE_TAG_SANITIZER ""
 #endif
 
+#if defined(__CUDACC__)
+#define HEDDLE_TAG_NVCC "n"
+#else
+#define HEDDLE_TAG_NVCC ""
+#endif
+
 /// The flags of this file as one string.
 #define HEDDLE_TAG                                                                                  \
   HEDDLE_TAG_CONTRACTS HEDDLE_TAG_ISA HEDDLE_TAG_OPENMP HEDDLE_TAG_OPTIMIZE HEDDLE_TAG_EXCEPTIONS \
-      HEDDLE_TAG_SANITIZER
+      HEDDLE_TAG_SANITIZER HEDDLE_TAG_NVCC
 
 // Code for both sides of a CUDA compilation.
 #if defined(__CUDACC__)
@@ -118,13 +124,9 @@
 #define HEDDLE_TILE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
 /// The same for bodies that nvcc refuses on its device side: raw vectors and inline assembly.
 #define HEDDLE_SHIM __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
-/// Stands after the parameter list of a lambda that is given to a tile operation. Device code needs nvcc's
-/// --extended-lambda, without which such lambdas stay on the host.
-#if defined(__CUDACC__) && !defined(__CUDACC_EXTENDED_LAMBDA__)
+/// Stands after the parameter list of a lambda that is given to a tile operation. Inside a function for both sides
+/// of a CUDA compilation the lambda is for both sides too; one of a host function stays on the host.
 #define HEDDLE_LAMBDA __attribute__((always_inline))
-#else
-#define HEDDLE_LAMBDA __attribute__((always_inline)) HEDDLE_HD
-#endif
 
 #define HEDDLE_RESTRICT __restrict__
 #define HEDDLE_LIKELY(x) __builtin_expect(!!(x), 1)

@@ -6,6 +6,7 @@
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
+using Catch::Approx;  // where version 2 has it
 #else
 #include <catch2/catch.hpp>
 #endif

@@ -3,9 +3,16 @@
 
 /// @file
 /// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows.
+/// A body calls `exec.synchronize()` before it reads results.
 
+#include <heddle/backend/cpu/tile_context.hpp>
+#include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/backend/sim/tile_context.hpp>
+#include <heddle/exec/openmp_executor.hpp>
+#include <heddle/exec/queued.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
+#include <heddle/exec/threads_executor.hpp>
 
 #include <tuple>
 
@@ -19,8 +26,35 @@ struct executor_case {
 
 using reference_case = executor_case<reference_executor>;
 using serial_case = executor_case<serial_executor>;
+template <int Threads>
+using threads_case = executor_case<threads_executor, Threads>;
+using queued_serial_case = executor_case<queued<serial_executor>>;
+using queued_threads_case = executor_case<queued<threads_executor>, 2>;
+#if defined(_OPENMP)
+using openmp_case = executor_case<openmp_executor, 2>;
+#endif
+
+/// Copies that land late and threads in ascending turns; and the opposite of both.
+template <simt::landing Landing, simt::turn Turn>
+struct sim_case {
+  sim_executor exec{simt::sim_options{Landing, Turn}};
+  sim_case() { exec.scratch().poison(true); }
+};
+using sim_late_case = sim_case<simt::landing::late, simt::turn::forward>;
+using sim_early_case = sim_case<simt::landing::early, simt::turn::reverse>;
 
 /// For TEMPLATE_LIST_TEST_CASE: `TestType setup; auto& exec = setup.exec;`
-using executor_cases = std::tuple<reference_case, serial_case>;
+using executor_cases = std::tuple<reference_case, serial_case, threads_case<1>, threads_case<2>, threads_case<3>,
+#if defined(_OPENMP)
+                                  openmp_case,
+#endif
+                                  queued_serial_case, queued_threads_case>;
+
+/// The same and the simulator, for operations that are tile programs.
+using tile_cases = std::tuple<reference_case, serial_case, threads_case<1>, threads_case<2>, threads_case<3>,
+#if defined(_OPENMP)
+                              openmp_case,
+#endif
+                              queued_serial_case, queued_threads_case, sim_late_case, sim_early_case>;
 
 }  // namespace heddle::test

@@ -23,8 +23,8 @@ inline constexpr index_t dynamic = -1;
 template <index_t... E>
 class extents {
  public:
-  static constexpr std::size_t rank() noexcept { return sizeof...(E); }
-  static constexpr index_t static_extent(std::size_t i) noexcept {
+  static HEDDLE_HD_FN constexpr std::size_t rank() noexcept { return sizeof...(E); }
+  static HEDDLE_HD_FN constexpr index_t static_extent(std::size_t i) noexcept {
     constexpr index_t values[] = {E..., 0};
     return values[i];
   }

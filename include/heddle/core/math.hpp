@@ -5,5 +5,6 @@
 /// All elementary functions: exp, exp2, log, pow, rsqrt, tanh, erf, sincos, sin, cos.
 
 #include <heddle/core/math_exponential.hpp>
+#include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>

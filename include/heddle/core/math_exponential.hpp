@@ -4,7 +4,7 @@
 #include <heddle/core/arith.hpp>
 
 /// @file
-/// exp, exp2, log, pow and rsqrt for float and double: one definition for a number, a vector and the device, out of
+/// exp, exp2, log and rsqrt for float and double: one definition for a number, a vector and the device, out of
 /// fma, mul, sums and integer steps only, so that the bits are the same everywhere.
 
 namespace heddle {
@@ -57,10 +57,11 @@ HEDDLE_TILE V scale_by_power(V const& p, V const& t) {
   using facts = facts_of<V>;
   using U = bits_of<V>;
   using T = lane_t<V>;
+  constexpr uint_bits_t<T> one = facts::one;  // a copy that device code can refer to
   // 2^n may lie outside the range, two halves do not. Shifts push the bits of the magic number out.
   U const n = bit_cast<uint_bits_t<T>>(t), half = shift_right<1>(n);
-  V const a = bit_cast<T>(U(shift_left<facts::mantissa>(half) + facts::one));
-  V const b = bit_cast<T>(U(shift_left<facts::mantissa>(U(n - half)) + facts::one));
+  V const a = bit_cast<T>(U(shift_left<facts::mantissa>(half) + one));
+  V const b = bit_cast<T>(U(shift_left<facts::mantissa>(U(n - half)) + one));
   return mul(mul(p, a), b);
 }
 
@@ -101,7 +102,7 @@ HEDDLE_TILE V exp(V const& x) {
 
 /// 2^x.
 ///
-/// Types: as exp. Numerics: error below 1 ulp; exact for integers, exp2(-inf) = 0, NaN stays NaN.
+/// Types: as exp. Numerics: error below 1.1 ulp; exact for integers, exp2(-inf) = 0, NaN stays NaN.
 template <real_lanes V>
 HEDDLE_TILE V exp2(V const& x) {
   using facts = detail::facts_of<V>;
@@ -142,7 +143,8 @@ HEDDLE_TILE V log_positive(V const& x) {
   V const e = bit_cast<T>(U(k + bit_cast<uint_bits_t<T>>(facts::magic))) - magic -
               select(tiny, splat<V>(T(offset + (narrow ? 25 : 54))), splat<V>(T(offset)));
   // log m = f - f^2/2 + s (f^2/2 + R(s^2)) with f = m - 1, s = f / (2 + f).
-  V const f = m - splat<V>(T(1)), s = f / (splat<V>(T(2)) + f), z = mul(s, s), half_square = mul(mul(f, f), splat<V>(T(0.5)));
+  V const f = m - splat<V>(T(1)), s = f / (splat<V>(T(2)) + f), z = mul(s, s),
+          half_square = mul(mul(f, f), splat<V>(T(0.5)));
   V p;
   T hi, lo;
   if constexpr (narrow) {
@@ -182,30 +184,5 @@ template <real_lanes V>
 HEDDLE_TILE V rsqrt(V const& x) {
   return splat<V>(lane_t<V>(1)) / sqrt(x);
 }
-
-namespace detail {
-HEDDLE_TILE double pow_double(double x, double y) {
-  double const infinity = real_facts<double>::infinity, a = abs(x), b = abs(y);
-  if (y == 0 || x == 1) return 1;
-  if (x != x || y != y) return x + y;
-  if (b == infinity) return a == 1 ? 1 : (a > 1) == (y > 0) ? infinity : 0;
-  bool const huge = b >= 0x1p+53;  // all of them even
-  double const whole = huge ? b : (b + 0x1p+52) - 0x1p+52;
-  bool const integer = whole == b;
-  bool const odd = integer && !huge && (static_cast<std::int64_t>(whole) & 1) != 0;
-  bool const negative = (bit_cast<std::uint64_t>(x) >> 63) != 0;
-  if (negative && !integer && a != 0 && a != infinity) return bit_cast<double>(std::uint64_t{0x7FF8000000000000u});
-  double const r = exp(mul(y, log(a)));
-  return negative && odd ? -r : r;
-}
-}  // namespace detail
-
-/// x^y.
-///
-/// Types: float, double. Numerics: float within 0.51 ulp; double within 2 + |y log x| ulp. Special values as in C.
-HEDDLE_TILE float pow(float x, float y) {
-  return static_cast<float>(detail::pow_double(static_cast<double>(x), static_cast<double>(y)));
-}
-HEDDLE_TILE double pow(double x, double y) { return detail::pow_double(x, y); }
 
 }  // namespace heddle

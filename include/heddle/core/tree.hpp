@@ -40,17 +40,13 @@ HEDDLE_HD_FN constexpr index_t power_below(index_t n) {  // the largest power of
   while (q <= n / 2) q *= 2;
   return q;
 }
-HEDDLE_HD_FN constexpr int log2_ceil(index_t n) {
-  int l = 0;
-  while ((index_t{1} << l) < n) ++l;
-  return l;
-}
 /// Where virtual leaf v of T(n) begins among the leaves; v may be q, the end.
 HEDDLE_HD_FN constexpr index_t virtual_begin(index_t n, index_t v) {
   index_t const f = n - power_below(n);
   return v < f ? 2 * v : v + f;
 }
 
+HEDDLE_DEVICE_PASS_QUIET
 template <class Leaf, class Combine>
 HEDDLE_HD_FN constexpr auto reduce_virtual(index_t f, index_t v, index_t count, Leaf& leaf, Combine& combine)
     -> decltype(leaf(index_t{})) {
@@ -68,6 +64,7 @@ HEDDLE_HD_FN constexpr auto reduce_virtual(index_t f, index_t v, index_t count, 
 
 /// Reduces leaf(0) .. leaf(n - 1) along T(n); leaves are asked for in ascending order.
 /// Pre: n >= 1. Complexity: n leaves, n - 1 combinations, recursion ceil(log2 n) deep.
+HEDDLE_DEVICE_PASS_QUIET
 template <class Leaf, class Combine>
 HEDDLE_HD_FN constexpr auto tree_reduce(index_t n, Leaf leaf, Combine combine) {
   HEDDLE_EXPECTS(n >= 1, "a tree has at least one leaf", n);
@@ -77,6 +74,7 @@ HEDDLE_HD_FN constexpr auto tree_reduce(index_t n, Leaf leaf, Combine combine) {
 
 /// Calls f(part) for every maximal node of T(n) that lies wholly inside the leaves [lo, hi), in ascending order.
 /// Pre: n >= 1, 0 <= lo <= hi <= n.
+HEDDLE_DEVICE_PASS_QUIET
 template <class F>
 HEDDLE_HD_FN constexpr void tree_pieces(index_t n, index_t lo, index_t hi, F f) {
   HEDDLE_EXPECTS(n >= 1 && lo >= 0 && lo <= hi && hi <= n, "leaves must exist", n, lo, hi);
@@ -138,7 +136,8 @@ class tree_accumulate {
   index_t live_ = 0;
 };
 
-/// The most slots that `tree_accumulate` uses over [lo, hi), the arriving leaf included.
+/// The most slots that `tree_accumulate` uses over [lo, hi), the arriving leaf included: with m = hi - lo, at most
+/// ceil(log2 m) + 1 where lo = 0, and 2 ceil(log2 m) + 1 elsewhere.
 HEDDLE_HD_FN constexpr index_t tree_slots(index_t n, index_t lo, index_t hi) {
   index_t most = 0;
   for (index_t at = lo; at < hi; ++at) {

@@ -6,6 +6,13 @@
 
 namespace heddle {
 
+/// What work needs and does, known before it runs. Units: bytes, floating-point operations.
+struct work_plan {
+  std::size_t scratch_bytes = 0;  ///< the most scratch that is taken at one time
+  index_t flops = 0;
+  index_t bytes_moved = 0;
+};
+
 /// The stack of scratch memory that belongs to one executor.
 ///
 /// A frame is released when the operation has been submitted: later operations of the same queue run later, so they
@@ -18,7 +25,7 @@ class arena {
   static constexpr std::size_t alignment = 64;
 
   HEDDLE_FN explicit arena(host_space& space = default_host_space) noexcept
-      : space_(&space), blocks_(nullptr), top_(0), high_water_(0), poison_(false) {}
+      : space_(&space), blocks_(nullptr), top_(0), high_water_(0), poison_(false), plan_(nullptr) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
   HEDDLE_FN ~arena() { release_from(blocks_); }
@@ -37,6 +44,11 @@ class arena {
     blocks_->before = nullptr;
   }
 
+  /// Makes every frame imaginary and records what is asked for, until null: see exec/plan.hpp.
+  HEDDLE_FN void record_plan(work_plan* into) noexcept { plan_ = into; }
+  HEDDLE_FN bool planning() const noexcept { return plan_ != nullptr; }
+  HEDDLE_FN work_plan* recorded_plan() const noexcept { return plan_; }
+
   HEDDLE_FN void poison(bool on) noexcept { poison_ = on; }
   HEDDLE_FN bool poisons() const noexcept { return poison_; }
   HEDDLE_FN std::size_t capacity() const noexcept { return blocks_ ? blocks_->bytes : 0; }
@@ -47,6 +59,11 @@ class arena {
   HEDDLE_FN std::size_t top() const noexcept { return top_; }
   HEDDLE_FN std::byte* push(std::size_t bytes) {
     std::size_t const size = (bytes + alignment - 1) / alignment * alignment;
+    if (plan_) {
+      top_ += size;
+      if (top_ > plan_->scratch_bytes) plan_->scratch_bytes = top_;
+      return reinterpret_cast<std::byte*>(alignment + top_ - size);  // not null, never touched
+    }
     if (top_ + size > capacity()) grow(top_ + size > 2 * capacity() ? top_ + size : 2 * capacity());
     std::byte* const data = blocks_ ? blocks_->data + top_ : nullptr;
     top_ += size;
@@ -54,7 +71,14 @@ class arena {
     return data;
   }
   HEDDLE_FN void pop(std::size_t top) noexcept { top_ = top; }
-  HEDDLE_FN std::byte* at(std::size_t offset) const noexcept { return blocks_ ? blocks_->data + offset : nullptr; }
+  /// Calls f(data, bytes) for the memory above `base`: one part, or more where the arena has grown under open frames.
+  template <class F>
+  HEDDLE_FN void for_each_part(std::size_t base, F const& f) const {
+    for (block const* b = blocks_; b; b = b->before) {
+      std::size_t const end = top_ < b->bytes ? top_ : b->bytes;
+      if (end > base) f(b->data + base, end - base);
+    }
+  }
 
  private:
   struct block {
@@ -81,6 +105,7 @@ class arena {
   block* blocks_;
   std::size_t top_, high_water_;
   bool poison_;
+  work_plan* plan_;
 };
 
 /// Scratch memory of one operation: taken while it is being submitted, released at the end of the scope.
@@ -92,11 +117,10 @@ class scratch_frame {
   scratch_frame& operator=(scratch_frame const&) = delete;
   HEDDLE_FN ~scratch_frame() {
     arena& a = exec_->scratch();
-    if (a.poisons() && a.top() > base_) {
-      std::byte* const data = a.at(base_);
-      std::size_t const bytes = a.top() - base_;
-      detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
-    }
+    if (a.poisons() && !a.planning())
+      a.for_each_part(base_, [this](std::byte* data, std::size_t bytes) {
+        detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
+      });
     a.pop(base_);
   }
 

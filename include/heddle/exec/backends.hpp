@@ -21,6 +21,9 @@ namespace attention {
 struct forward_fn;
 struct backward_fn;
 }  // namespace attention
+namespace tile {
+struct run_fn;
+}  // namespace tile
 
 /// The tuned form of an operation on a backend: `static void run(exec, arguments...)`.
 template <class Operation, class Backend>
@@ -50,6 +53,10 @@ concept complete_type = requires { sizeof(K); };
     }                                                                                                 \
   }
 
+HEDDLE_DECLARE_KERNEL(tile::run_fn, reference_tag, "heddle/backend/reference/tile_context.hpp");
+HEDDLE_DECLARE_KERNEL(tile::run_fn, cpu_tag, "heddle/backend/cpu/tile_context.hpp");
+HEDDLE_DECLARE_KERNEL(tile::run_fn, sim_tag, "heddle/backend/sim/tile_context.hpp");
+HEDDLE_DECLARE_KERNEL(tile::run_fn, cuda_tag, "heddle/backend/cuda/tile_context.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");

@@ -52,7 +52,9 @@ class host_space {
 
   HEDDLE_FN void* allocate_now(std::size_t bytes, std::size_t align) {
     if (bytes == 0) return nullptr;
-    void* data = ::operator new(bytes, std::align_val_t(align), std::nothrow);
+    // Beyond any address space; operator new may end the program there, under sanitizers.
+    bool const absurd = bytes > std::size_t{1} << 47;
+    void* data = absurd ? nullptr : ::operator new(bytes, std::align_val_t(align), std::nothrow);
     if (data == nullptr) throw error(errc::out_of_memory, make_text("the host has no ", bytes, " bytes left"));
     index_t const size = static_cast<index_t>(bytes);
     index_t const now = __atomic_add_fetch(&live_, size, __ATOMIC_RELAXED);

@@ -4,6 +4,8 @@
 #include <heddle/core/extents.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 namespace heddle {
 
@@ -41,10 +43,11 @@ struct null_observer {
 /// Adds up what passes.
 struct counter {
   static constexpr bool enabled = true;
-  index_t operations = 0;
-  index_t bytes = 0;
-  index_t flops = 0;
+  index_t operations;
+  index_t bytes;
+  index_t flops;
 
+  HEDDLE_FN counter() noexcept : operations(0), bytes(0), flops(0) {}
   HEDDLE_FN void begin(span const&) noexcept {}
   HEDDLE_FN void end(span const& s) noexcept {
     ++operations;
@@ -58,6 +61,10 @@ template <class Executor>
 class observed_span {
  public:
   HEDDLE_FN observed_span(Executor& exec, span const& s) : exec_(&exec), span_(s) {
+    if (auto* const plan = exec.scratch().recorded_plan()) {
+      plan->flops += s.flops;
+      plan->bytes_moved += s.bytes;
+    }
     if constexpr (enabled)
       exec.for_each_tile(1, [o = &exec.observer(), s](index_t, int) { o->begin(s); });
   }

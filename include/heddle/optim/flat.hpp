@@ -72,6 +72,14 @@ class flat_layout {
   }
   HEDDLE_FN ~flat_layout() {}
 
+  /// The same buckets, shared by another number of ranks.
+  HEDDLE_FN flat_layout recut(index_t ranks) const {
+    HEDDLE_EXPECTS(ranks >= 1, "at least one rank shares the buffer", ranks);
+    flat_layout other = *this;
+    other.ranks_ = ranks;
+    return other;
+  }
+
   HEDDLE_FN index_t ranks() const noexcept { return ranks_; }
   HEDDLE_FN index_t size() const noexcept { return total_; }
   HEDDLE_FN index_t parameters() const noexcept { return static_cast<index_t>(size_.size()); }

@@ -36,7 +36,8 @@ struct isa_tag {
 };
 
 // The target attributes, for functions that hold kernels. `flatten` takes callables of the user in as well.
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDA_ARCH__)
+// nvcc's front end drops always_inline from lambdas, so files that it compiles have the baseline only.
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDACC__)
 #define HEDDLE_MULTI_TARGET 1
 #define HEDDLE_TARGET_AVX2 __attribute__((target("avx2,fma,f16c"), flatten))
 #define HEDDLE_TARGET_AVX512 \
@@ -114,9 +115,16 @@ HEDDLE_FN isa best_isa() {
   return static_cast<isa>(__atomic_load_n(&detail::isa_in_use, __ATOMIC_RELAXED));
 }
 
+// Where better sets exist the baseline is compiled for size: it serves machines without FMA, which emulate it anyway.
+#if HEDDLE_MULTI_TARGET
+#define HEDDLE_TARGET_BASELINE __attribute__((cold))
+#else
+#define HEDDLE_TARGET_BASELINE
+#endif
+
 namespace detail {
 template <class Body, class... A>
-HEDDLE_FN void run_baseline(Body const& body, A&... a) {
+HEDDLE_TARGET_BASELINE HEDDLE_FN void run_baseline(Body const& body, A&... a) {
   body(isa_tag<isa::baseline>{}, a...);
 }
 #if HEDDLE_MULTI_TARGET

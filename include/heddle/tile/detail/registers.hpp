@@ -50,10 +50,10 @@ template <class T, int R>
 inline constexpr bool has_fma = std::is_floating_point_v<T> && (is_wide<T, R> || register_bytes<T, R> == 16);
 #elif defined(__aarch64__)
 template <class T, int R>
-inline constexpr bool has_fma = std::is_floating_point_v<T> && register_bytes<T, R> == 16;
+inline constexpr bool has_fma = std::is_floating_point_v<T>&& register_bytes<T, R> == 16;
 #else
 template <class T, int R>
-inline constexpr bool has_fma = std::is_floating_point_v<T> && is_wide<T, R>;
+inline constexpr bool has_fma = std::is_floating_point_v<T>&& is_wide<T, R>;
 #endif
 
 template <int R, class T>
@@ -102,7 +102,7 @@ HEDDLE_SHIM void fma(T* o, T const* a, T const* b, T const* c) {
 #endif
     reg<R>(o) = r;
   } else {
-    raw<T, R> r;
+    raw<T, R> r{};
     for (int i = 0; i < R; ++i) r[i] = heddle::fma(a[i], b[i], c[i]);
     reg<R>(o) = r;
   }
@@ -110,7 +110,7 @@ HEDDLE_SHIM void fma(T* o, T const* a, T const* b, T const* c) {
 #else
 template <int R, class T>
 HEDDLE_SHIM void splat(T* o, T x) {
-  raw<T, R> r;
+  raw<T, R> r{};
   for (int i = 0; i < R; ++i) r[i] = x;
   reg<R>(o) = r;
 }
@@ -120,7 +120,7 @@ HEDDLE_SHIM void fma(T* o, T const* a, T const* b, T const* c) {
 #pragma clang fp contract(on)
     reg<R>(o) = reg<R>(a) * reg<R>(b) + reg<R>(c);
   } else {
-    raw<T, R> r;
+    raw<T, R> r{};
     for (int i = 0; i < R; ++i) r[i] = heddle::fma(a[i], b[i], c[i]);
     reg<R>(o) = r;
   }
@@ -160,7 +160,7 @@ HEDDLE_SHIM void sqrt(T* o, T const* a) {
     return;
   }
 #endif
-  raw<T, R> r;
+  raw<T, R> r{};
   for (int i = 0; i < R; ++i) r[i] = hardware_sqrt(a[i]);
   reg<R>(o) = r;
 }
@@ -257,7 +257,7 @@ HEDDLE_SHIM void every_other(T* o, T const* a, T const* b) {
     return;
   }
 #endif
-  raw<T, R> r;
+  raw<T, R> r{};
   for (int i = 0; i < R; i += 4) {
     r[i] = a[i + Odd];
     r[i + 1] = a[i + 2 + Odd];

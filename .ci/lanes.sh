@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The lanes of .ci/run and their bookkeeping. A lane is a function lane_<name>; its output goes to build/ci/<name>.log
+# and, where it fails, to the screen. Every ctest entry and every command started with `check` counts as one.
+
+all_lanes=(install tests checks headers bits clang asan tsan nvcc evidence)
+logs=build/ci
+passed=0
+failed=0
+
+say() { printf '%s\n' "$*"; }
+
+# check <command>...: one counted check inside a lane.
+check() {
+  if "$@"; then
+    say "counted: pass: $*"
+  else
+    say "counted: FAIL: $*"
+  fi
+}
+
+# Adds up what the log of a lane counted: check lines and ctest summaries. A lane that failed counts at least once.
+count_lane() {
+  local log=$1 status=$2
+  read -r lane_passed lane_failed < <(awk '
+    /^counted: pass: / { ok++ }
+    /^counted: FAIL: / { bad++ }
+    /^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+/ { bad += $4; ok += $NF - $4 }
+    END { print ok + 0, bad + 0 }' "$log")
+  if [ "$status" -ne 0 ] && [ "$lane_failed" -eq 0 ]; then lane_failed=1; fi
+  passed=$((passed + lane_passed))
+  failed=$((failed + lane_failed))
+}
+
+minutes() { awk -v s="$2" -v id="$1" 'BEGIN { printf "evidence ci.minutes.%s %.2f min\n", id, s / 60 }'; }
+
+run_lane() {
+  local name=$1 start=$SECONDS status=0 log=$logs/$1.log
+  export CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
+  if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
+  (set -euo pipefail; lane_"$name") >"$log" 2>&1 &
+  wait $! || status=$?
+  count_lane "$log" "$status"
+  grep -h '^evidence ' "$log" || true
+  grep -h 'not on this machine' "$log" | sort -u || true
+  if [ "$lane_failed" -gt 0 ]; then
+    say "--- lane $name FAILED (status $status); the failed checks and the end of $log:"
+    grep -n '^counted: FAIL' "$log" || true
+    tail -n 200 "$log"
+  fi
+  say "lane $name: $lane_passed passed, $lane_failed failed"
+  minutes "$name" $((SECONDS - start)) | tee -a $logs/evidence.txt
+}
+
+main() {
+  mkdir -p $logs
+  : >$logs/evidence.txt
+  local lanes=("$@") lane start=$SECONDS
+  if [ ${#lanes[@]} -eq 0 ]; then lanes=("${all_lanes[@]}"); fi
+  for lane in "${lanes[@]}"; do
+    run_lane "$lane"
+  done
+  minutes all $((SECONDS - start)) | tee -a $logs/evidence.txt
+  say "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ]
+}
+
+# --- the lanes ---
+
+# What every lane needs must be had; the second list is taken where the package archive has it.
+lane_install() {
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    say "not root, or no apt-get: taking what is installed"
+    return
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  local package
+  apt-get -q update
+  apt-get -q install -y --no-install-recommends git cmake g++ clang libomp-dev ninja-build catch2 python3 pkg-config
+  for package in clang-19 g++-aarch64-linux-gnu qemu-user; do
+    apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
+  done
+}
+
+# The README's second command, with g++.
+lane_tests() { cmake -DOPTIONS=-DHEDDLE_WARNINGS_AS_ERRORS=ON -P cmake/test.cmake; }
+
+lane_checks() {
+  local script
+  for script in layering text sizes docstrings umbrella mirror docs budget; do
+    check python3 cmake/checks/$script.py
+  done
+}
+
+# Every header alone, with the oldest and the newest compilers and for another processor.
+lane_headers() { check python3 cmake/checks/self_contained.py clang++-19 aarch64-linux-gnu-g++; }
+
+# The same bits from every compiler, optimisation level and instruction set.
+lane_bits() { check python3 cmake/checks/bits.py; }
+
+lane_clang() {
+  cmake -DCXX=clang++ -DBUILD_DIR=build/clang -DOPTIONS=-DHEDDLE_WARNINGS_AS_ERRORS=ON "-DWITHOUT=^package$" \
+    -P cmake/test.cmake
+}
+
+lane_asan() { cmake --workflow --preset asan-ubsan; }
+
+lane_tsan() { cmake --workflow --preset tsan; }
+
+# The device sources compile; nothing of them runs here.
+lane_nvcc() { check python3 cmake/checks/nvcc.py; }
+
+# Bits, bytes and counts that the project claims.
+lane_evidence() { check cmake -DONLY=exact -P cmake/evidence.cmake; }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/algorithm/transform.hpp>
+
+namespace heddle {
+
+/// out = in, element by element, converted where the types differ.
+///
+/// Shapes: vectors or matrices of equal extents, strides free (adjacent elements are fast). Types: any; narrowing
+/// floats rounds to nearest even. Pre: the views overlap nowhere, or exactly. Complexity: one pass. Sync: submits.
+struct copy_fn {
+  template <executor E, any_view In, writable_view Out>
+    requires(In::rank() == Out::rank())
+  HEDDLE_FN void operator()(E& exec, In const& in, Out const& out) const {
+    transform_fn{}(exec, out, tile::pass_fn{}, in);
+  }
+};
+inline constexpr copy_fn copy{};
+
+}  // namespace heddle

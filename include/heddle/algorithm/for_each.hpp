@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/tile/run.hpp>
+
+namespace heddle {
+
+namespace detail {
+template <class F>
+struct for_each_program {
+  using plain = void;
+  static constexpr index_t grain = 4096;
+
+  index_t n;
+  F f;
+
+  template <class Ctx>
+  struct shared {};
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(n, grain);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    index_t const first = ctx.tile() * grain, left = n - first;
+    ctx.for_each(left < grain ? left : grain, [first, &call = f](index_t i) { call(first + i); });
+  }
+};
+}  // namespace detail
+
+/// Calls f(i) for every i in [0, n), in any order and perhaps at once.
+///
+/// Types: f is trivially copyable and callable where the executor runs. It is compiled with the flags of the file.
+/// Pre: n >= 0; calls for different i don't write what others touch. Complexity: n calls, 4096 in a row.
+/// Sync: submits.
+struct for_each_fn {
+  template <executor E, class F>
+  HEDDLE_FN void operator()(E& exec, index_t n, F const& f) const {
+    HEDDLE_EXPECTS(n >= 0, "a count must not be negative", n);
+    if (n > 0) tile::run(exec, detail::for_each_program<F>{n, f});
+  }
+};
+inline constexpr for_each_fn for_each{};
+
+}  // namespace heddle

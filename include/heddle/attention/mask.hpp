@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/extents.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace heddle::attention {
+
+/// A half-open run of queries or keys.
+struct block {
+  index_t begin;
+  index_t end;
+
+  HEDDLE_HD_FN constexpr bool empty() const noexcept { return begin >= end; }
+  HEDDLE_HD_FN constexpr bool operator==(block const& o) const noexcept { return begin == o.begin && end == o.end; }
+};
+
+/// Further than any position: the open end of a key range.
+inline constexpr index_t no_bound = index_t{1} << 62;
+
+/// What a mask says about a block of queries against a block of keys.
+enum class block_kind {
+  skip,     ///< no pair is visible
+  partial,  ///< anything
+  full      ///< every pair is visible
+};
+
+/// Which keys a query sees, as a type.
+///
+/// Valid expressions: `m.visible(i, j)`, `m.kv_range(q)`, `m.kind(q, k)`.
+/// Meaning: i is the position of the query in key coordinates (its index in the sequence plus the query offset) and
+/// may be negative; j >= 0 is the key's index in its sequence. `visible` is the definition. `kv_range(q)` holds
+/// every key that a query of q sees, and may hold more (the caller clamps it to the sequence). `kind(q, k)` is skip
+/// or full only where that holds for every pair; partial is always right. q and k are not empty. The sequence's end
+/// is no business of a mask. A mask is trivially copyable, and its functions may be called anywhere at once.
+/// Models: full, causal, window, where, both (`a & b`).
+template <class M>
+concept mask = std::is_trivially_copyable_v<M> && requires(M const& m, index_t i, block b) {
+  { m.visible(i, i) } -> std::same_as<bool>;
+  { m.kv_range(b) } -> std::same_as<block>;
+  { m.kind(b, b) } -> std::same_as<block_kind>;
+};
+
+/// Every query sees every key.
+struct full {
+  HEDDLE_TILE constexpr bool visible(index_t, index_t) const noexcept { return true; }
+  HEDDLE_TILE constexpr block kv_range(block) const noexcept { return {-no_bound, no_bound}; }
+  HEDDLE_TILE constexpr block_kind kind(block, block) const noexcept { return block_kind::full; }
+};
+
+/// A query sees the keys up to its own position.
+struct causal {
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const noexcept { return j <= i; }
+  HEDDLE_TILE constexpr block kv_range(block q) const noexcept { return {-no_bound, q.end}; }
+  HEDDLE_TILE constexpr block_kind kind(block q, block k) const noexcept {
+    if (k.begin >= q.end) return block_kind::skip;
+    return k.end - 1 <= q.begin ? block_kind::full : block_kind::partial;
+  }
+};
+
+/// A query sees the keys in [i - left, i + right], both ends included; the first `sink_tokens` keys pass the left
+/// bound.
+class window {
+ public:
+  static constexpr index_t unbounded = -1;
+
+  /// Pre: left and right are >= 0 or `unbounded`, and below 2^60; sink_tokens >= 0.
+  HEDDLE_HD_FN constexpr window(index_t left, index_t right, index_t sink_tokens = 0)
+      : left_(left), right_(right), sink_tokens_(sink_tokens) {
+    HEDDLE_EXPECTS(left >= unbounded && left < no_bound / 4, "a window's left reach is >= 0, or -1 for none", left);
+    HEDDLE_EXPECTS(right >= unbounded && right < no_bound / 4, "a window's right reach is >= 0, or -1 for none", right);
+    HEDDLE_EXPECTS(sink_tokens >= 0, "the number of sink tokens is >= 0", sink_tokens);
+  }
+
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const noexcept {
+    bool const by_left = left_ < 0 || j >= i - left_ || j < sink_tokens_;
+    return by_left && (right_ < 0 || j <= i + right_);
+  }
+  HEDDLE_TILE constexpr block kv_range(block q) const noexcept {
+    return {left_ < 0 || sink_tokens_ > 0 ? -no_bound : q.begin - left_, right_ < 0 ? no_bound : q.end + right_};
+  }
+  HEDDLE_TILE constexpr block_kind kind(block q, block k) const noexcept {
+    if (right_ >= 0 && k.begin > q.end - 1 + right_) return block_kind::skip;
+    if (left_ >= 0 && k.end - 1 < q.begin - left_ && k.begin >= sink_tokens_) return block_kind::skip;
+    bool const all_left = left_ < 0 || k.begin >= q.end - 1 - left_ || k.end <= sink_tokens_;
+    bool const all_right = right_ < 0 || k.end - 1 <= q.begin + right_;
+    return all_left && all_right ? block_kind::full : block_kind::partial;
+  }
+
+ private:
+  index_t left_, right_, sink_tokens_;
+};
+
+/// A query sees the keys for which `f(i, j)` holds. No block is known to be full or empty, so it costs most.
+template <class Predicate>
+struct where {
+  Predicate f;
+
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const { return f(i, j); }
+  HEDDLE_TILE constexpr block kv_range(block) const noexcept { return {-no_bound, no_bound}; }
+  HEDDLE_TILE constexpr block_kind kind(block, block) const noexcept { return block_kind::partial; }
+};
+template <class Predicate>
+where(Predicate) -> where<Predicate>;
+
+/// A key is visible where both masks say so.
+template <mask A, mask B>
+struct both {
+  A a;
+  B b;
+
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const { return a.visible(i, j) && b.visible(i, j); }
+  HEDDLE_TILE constexpr block kv_range(block q) const {
+    block const x = a.kv_range(q), y = b.kv_range(q);
+    return {x.begin > y.begin ? x.begin : y.begin, x.end < y.end ? x.end : y.end};
+  }
+  HEDDLE_TILE constexpr block_kind kind(block q, block k) const {
+    block_kind const x = a.kind(q, k), y = b.kind(q, k);
+    if (x == block_kind::skip || y == block_kind::skip) return block_kind::skip;
+    return x == block_kind::full && y == block_kind::full ? block_kind::full : block_kind::partial;
+  }
+};
+
+template <mask A, mask B>
+HEDDLE_HD_FN constexpr both<A, B> operator&(A const& a, B const& b) {
+  return {a, b};
+}
+
+}  // namespace heddle::attention

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/arith.hpp>
+#include <heddle/core/extents.hpp>
+#include <heddle/core/math.hpp>
+
+#include <limits>
+
+namespace heddle::attention {
+
+/// Keys are taken in blocks of this many, counted from the start of their sequence. Part of the definition of the
+/// result's bits.
+inline constexpr index_t keys_per_block = 128;
+
+namespace detail {
+/// e^x for the weight of a score x below its row's maximum (or log-sum-exp): 0 where that is below e^-87 (e^-708 for
+/// double), so that one step of scaling is enough. Pre: x <= 80, or NaN, which stays; above that the result is
+/// arbitrary.
+template <real_lanes V>
+HEDDLE_TILE V exp_weight(V const& x) {
+  using T = lane_t<V>;
+  using facts = heddle::detail::facts_of<V>;
+  using bits = heddle::detail::bits_of<V>;
+  V const magic = splat<V>(facts::magic);
+  V const t = fma(x, splat<V>(facts::log2e), magic);
+  V const n = t - magic;
+  V const r = fma(n, splat<V>(-facts::ln2_lo), fma(n, splat<V>(-facts::ln2_hi), x));
+  bits const power = bits(shift_left<facts::mantissa>(bit_cast<uint_bits_t<T>>(t)) + splat<bits>(facts::one));
+  V const e = mul(heddle::detail::exp_polynomial(r), bit_cast<T>(power));
+  return select(x < splat<V>(sizeof(T) == 4 ? T(-87) : T(-708)), splat<V>(T(0)), e);
+}
+}  // namespace detail
+
+/// A row's attention over the keys seen so far: their largest score, the sum of weights relative to it, and the
+/// weighted sum of their values.
+template <class T, std::size_t Width>
+struct softmax_state {
+  T max;
+  T sum;
+  T acc[Width > 0 ? Width : 1];
+
+  HEDDLE_HD_FN constexpr index_t width() const noexcept { return static_cast<index_t>(Width); }
+};
+
+/// The same with a run-time width over memory of the caller.
+template <class T>
+struct softmax_row {
+  T max;
+  T sum;
+  T* acc;
+  index_t columns;
+
+  HEDDLE_HD_FN constexpr index_t width() const noexcept { return columns; }
+};
+
+/// The softmax monoid: attention over a set of keys, as a value that can be combined with attention over other keys.
+///
+/// Types: state of float for all narrow inputs, of double for double. Meaning: `identity` is the state of no keys
+/// (-inf, 0, 0); `combine(into, from)` makes `into` the state of both sets. Weights of a state whose maximum is -inf
+/// are exactly 0, and values behind a zero state are not multiplied. A score of NaN or +inf makes its own row NaN.
+/// Determinism: `combine` commutes exactly and associates up to rounding, so a fixed tree gives fixed bits.
+template <class T>
+struct softmax_monoid {
+  static constexpr bool commutative = true;
+  static constexpr bool exact = false;
+  static constexpr T lowest = -std::numeric_limits<T>::infinity();
+
+  template <class State>
+  HEDDLE_HD_FN static constexpr void identity(State& s) {
+    s.max = lowest;
+    s.sum = T(0);
+    for (index_t d = 0; d < s.width(); ++d) s.acc[d] = T(0);
+  }
+
+  /// The exponent's base: what is subtracted from scores under a maximum. -inf - -inf is never formed.
+  HEDDLE_HD_FN static constexpr T base(T max) noexcept { return max == lowest ? T(0) : max; }
+
+  /// Takes one key. `value(d)` gives column d of its value.
+  template <class State, class Value>
+  HEDDLE_HD_FN static void push(State& s, T score, Value const& value) {
+    push_block(s, 1, &score, [&](index_t, index_t d) { return value(d); });
+  }
+
+  /// Takes n keys with one rescaling of the state; `value(c, d)` gives column d of the c-th value. Excluded keys are
+  /// not in the block. The scores are replaced by the weights.
+  /// Numerics: the block's sums are chains from 0 over ascending keys; the state is scaled and added once.
+  template <class State, class Value>
+  HEDDLE_HD_FN static void push_block(State& s, index_t n, T* scores, Value const& value) {
+    if (n == 0) return;
+    T max = s.max;
+    for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
+    T const from = base(max), shrink = detail::exp_weight(s.max - from);
+    T sum = T(0);
+    for (index_t c = 0; c < n; ++c) {
+      scores[c] = detail::exp_weight(scores[c] - from);
+      sum += scores[c];
+    }
+    for (index_t d = 0; d < s.width(); ++d) {
+      T part = T(0);
+      for (index_t c = 0; c < n; ++c) part = heddle::fma(scores[c], static_cast<T>(value(c, d)), part);
+      s.acc[d] = heddle::fma(s.acc[d], shrink, part);
+    }
+    s.sum = heddle::fma(s.sum, shrink, sum);
+    s.max = max;
+  }
+
+  template <class State, class Other>
+  HEDDLE_HD_FN static void combine(State& into, Other const& from) {
+    T const max = from.max > into.max ? from.max : into.max;
+    T const a = detail::exp_weight(into.max - base(max)), b = detail::exp_weight(from.max - base(max));
+    into.sum = heddle::mul(a, into.sum) + heddle::mul(b, from.sum);
+    for (index_t d = 0; d < into.width(); ++d)
+      into.acc[d] = heddle::mul(a, into.acc[d]) + heddle::mul(b, from.acc[d]);
+    into.max = max;
+  }
+
+  /// Divides: column d of the output. A row without keys is 0. Never -0.
+  template <class State>
+  HEDDLE_HD_FN static T output(State const& s, index_t d) {
+    return s.sum == T(0) ? T(0) : s.acc[d] / s.sum + T(0);
+  }
+
+  /// The log-sum-exp of the scores, natural logarithm; -inf for a row without keys.
+  template <class State>
+  HEDDLE_HD_FN static T log_sum_exp(State const& s) {
+    return s.sum == T(0) ? lowest : s.max + heddle::log(s.sum);
+  }
+
+  /// Replaces `acc` by the output and returns the log-sum-exp.
+  template <class State>
+  HEDDLE_HD_FN static T finish(State& s) {
+    for (index_t d = 0; d < s.width(); ++d) s.acc[d] = output(s, d);
+    return log_sum_exp(s);
+  }
+};
+
+}  // namespace heddle::attention

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/arith.hpp>
+#include <heddle/core/tensor_view.hpp>
+#include <heddle/tile/vec.hpp>
+
+/// @file
+/// Epilogues: callables that a matrix product applies to its finished elements before they are stored.
+///
+/// An epilogue is called as `f(value, row, col, n)`: `value` holds n consecutive elements of row `row` that start at
+/// column `col`, as a scalar (n = 1) or a vector whose lanes from n on are unspecified and not stored. It returns
+/// the elements to store. It is copied, must be trivially copyable, and is marked HEDDLE_LAMBDA if it is a lambda;
+/// helpers that it calls are marked HEDDLE_TILE.
+
+namespace heddle {
+
+/// Stores the product as it is.
+struct no_epilogue {
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t, index_t, index_t) const {
+    return value;
+  }
+};
+
+namespace epilogue {
+
+namespace detail {
+/// n elements that lie one after the other, in the type of `like`.
+template <class V, class T>
+HEDDLE_TILE V load_like(V const&, T const* from, index_t n) {
+  if constexpr (std::is_arithmetic_v<V>)
+    return static_cast<V>(*from);
+  else
+    return load_as<V>(from, n);
+}
+}  // namespace detail
+
+/// Adds a row vector: value + bias[col].
+template <class T>
+struct add_bias {
+  T const* bias;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t, index_t col, index_t n) const {
+    return value + detail::load_like(value, bias + col, n);
+  }
+};
+
+/// Adds another matrix with unit column stride: value + residual[row, col].
+template <class T>
+struct add_residual {
+  T const* data;
+  index_t row_stride;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
+    return value + detail::load_like(value, data + row * row_stride + col, n);
+  }
+};
+
+/// Applies the first, then the second.
+template <class First, class Second>
+struct then {
+  First first;
+  Second second;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
+    return second(first(value, row, col, n), row, col, n);
+  }
+};
+
+/// Applies an elementwise function, for example an activation.
+template <class F>
+struct activation {
+  F f;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t, index_t, index_t) const {
+    return f(value);
+  }
+};
+
+}  // namespace epilogue
+}  // namespace heddle

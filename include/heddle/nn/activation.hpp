@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/math.hpp>
+#include <heddle/nn/elementwise.hpp>
+
+namespace heddle {
+namespace nn {
+
+/// Which GELU: the exact one x Φ(x) by erf, or the approximation by tanh that GPT-2 uses.
+enum class gelu_form { tanh, erf };
+
+namespace detail {
+
+// sqrt(2/pi) and 1/sqrt(2), rounded once to the type of the value.
+template <class V>
+HEDDLE_TILE V constant(double c) {
+  return splat<V>(static_cast<lane_t<V>>(c));
+}
+
+struct gelu_tanh_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x) const {
+    V const inner = mul(constant<V>(0.79788456080286535588), fma(mul(constant<V>(0.044715), mul(x, x)), x, x));
+    return mul(mul(constant<V>(0.5), x), constant<V>(1) + tanh(inner));
+  }
+};
+struct gelu_tanh_gradient {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x, V dy) const {
+    V const square = mul(x, x);
+    V const t = tanh(mul(constant<V>(0.79788456080286535588), fma(mul(constant<V>(0.044715), square), x, x)));
+    V const slope = mul(constant<V>(0.79788456080286535588), fma(constant<V>(0.134145), square, constant<V>(1)));
+    V const left = mul(constant<V>(0.5), constant<V>(1) + t);
+    V const right = mul(mul(mul(constant<V>(0.5), x), constant<V>(1) - mul(t, t)), slope);
+    return mul(dy, left + right);
+  }
+};
+struct gelu_erf_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x) const {
+    return mul(mul(constant<V>(0.5), x), constant<V>(1) + erf(mul(x, constant<V>(0.70710678118654752440))));
+  }
+};
+struct gelu_erf_gradient {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x, V dy) const {
+    V const phi = mul(constant<V>(0.5), constant<V>(1) + erf(mul(x, constant<V>(0.70710678118654752440))));
+    V const density = mul(constant<V>(0.39894228040143267794), exp(mul(constant<V>(-0.5), mul(x, x))));
+    return mul(dy, fma(x, density, phi));
+  }
+};
+
+template <class V>
+HEDDLE_TILE V sigmoid(V x) {
+  return constant<V>(1) / (constant<V>(1) + exp(-x));
+}
+struct silu_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x) const {
+    return x / (constant<V>(1) + exp(-x));
+  }
+};
+struct silu_gradient {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V x, V dy) const {
+    V const s = sigmoid(x);
+    return mul(dy, mul(s, fma(x, constant<V>(1) - s, constant<V>(1))));
+  }
+};
+struct swiglu_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V gate, V up) const {
+    return mul(silu_value{}(gate), up);
+  }
+};
+
+}  // namespace detail
+
+/// y = GELU(x), element by element.
+///
+/// Shapes: x, y [rows, columns], strides free. Types: any float storage, computed in fp32 (fp64). Pre: equal extents.
+/// Sync: submits. Determinism: the same bits everywhere. y may be x (in place). Source: Hendrycks, Gimpel 2016.
+struct gelu_fn {
+  template <executor E, matrix_view X, matrix_view Y>
+    requires writable_view<Y>
+  HEDDLE_FN void operator()(E& exec, X const& x, Y const& y, gelu_form form = gelu_form::tanh) const {
+    if (form == gelu_form::tanh)
+      detail::map_elements(exec, "gelu", detail::gelu_tanh_value{}, y, x);
+    else
+      detail::map_elements(exec, "gelu", detail::gelu_erf_value{}, y, x);
+  }
+};
+inline constexpr gelu_fn gelu{};
+
+/// dx = dy GELU'(x). Shapes, Types, Sync, Determinism: as gelu. dx may be dy or x (in place).
+struct gelu_backward_fn {
+  template <executor E, matrix_view X, matrix_view G, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, G const& dy, D const& dx, gelu_form form = gelu_form::tanh) const {
+    if (form == gelu_form::tanh)
+      detail::map_elements(exec, "gelu_backward", detail::gelu_tanh_gradient{}, dx, x, dy);
+    else
+      detail::map_elements(exec, "gelu_backward", detail::gelu_erf_gradient{}, dx, x, dy);
+  }
+};
+inline constexpr gelu_backward_fn gelu_backward{};
+
+/// y = x sigmoid(x), element by element. Shapes, Types, Sync, Determinism: as gelu. y may be x (in place).
+struct silu_fn {
+  template <executor E, matrix_view X, matrix_view Y>
+    requires writable_view<Y>
+  HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
+    detail::map_elements(exec, "silu", detail::silu_value{}, y, x);
+  }
+};
+inline constexpr silu_fn silu{};
+
+/// dx = dy SiLU'(x). Shapes, Types, Sync, Determinism: as gelu. dx may be dy or x (in place).
+struct silu_backward_fn {
+  template <executor E, matrix_view X, matrix_view G, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, G const& dy, D const& dx) const {
+    detail::map_elements(exec, "silu_backward", detail::silu_gradient{}, dx, x, dy);
+  }
+};
+inline constexpr silu_backward_fn silu_backward{};
+
+/// y = SiLU(gate) up, where x holds gate and up side by side.
+///
+/// Shapes: x [rows, 2 width], y [rows, width]. Types, Sync, Determinism: as gelu. Source: Shazeer 2020.
+struct swiglu_fn {
+  template <executor E, matrix_view X, matrix_view Y>
+    requires writable_view<Y>
+  HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
+    index_t const width = y.extent(1);
+    HEDDLE_EXPECTS(x.extent(1) == 2 * width, "swiglu: x holds a gate and an up half", x.extent(1), width);
+    detail::map_elements(exec, "swiglu", detail::swiglu_value{}, y, slice(x, 1, 0, width),
+                         slice(x, 1, width, 2 * width));
+  }
+};
+inline constexpr swiglu_fn swiglu{};
+
+/// The cotangent of both halves of swiglu's input.
+/// Shapes: x, dx [rows, 2 width], dy [rows, width]. Types, Sync, Determinism: as swiglu.
+struct swiglu_backward_fn {
+  template <executor E, matrix_view X, matrix_view G, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, G const& dy, D const& dx) const {
+    index_t const width = dy.extent(1);
+    HEDDLE_EXPECTS(x.extent(1) == 2 * width && dx.extents() == x.extents(), "swiglu: x holds a gate and an up half",
+                   x.extent(1), dx.extent(1), width);
+    auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
+    auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
+    // Through SiLU first, with dy up; then up itself: d_up = dy SiLU(gate).
+    detail::map_elements(exec, "swiglu_backward", tile::product, d_gate, dy, up);
+    detail::map_elements(exec, "swiglu_backward", detail::silu_gradient{}, d_gate, gate, d_gate);
+    detail::map_elements(exec, "swiglu_backward", detail::swiglu_value{}, d_up, gate, dy);
+  }
+};
+inline constexpr swiglu_backward_fn swiglu_backward{};
+
+}  // namespace nn
+}  // namespace heddle

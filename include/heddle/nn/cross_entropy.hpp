@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/math.hpp>
+#include <heddle/tile/functions.hpp>
+#include <heddle/tile/run.hpp>
+
+namespace heddle {
+namespace nn {
+
+/// What cross entropy counts, beside its operands.
+struct cross_entropy_options {
+  std::int32_t ignore_index = -100;  ///< rows with this target have loss 0 and gradient 0
+  double smoothing = 0;              ///< share of the target that is spread over all classes
+  double z_loss = 0;                 ///< factor of lse^2
+  double soft_cap = 0;               ///< logits become cap tanh(logit / cap); 0: none
+  index_t classes = 0;               ///< real columns; later ones are padding. 0: all
+};
+
+namespace detail {
+
+template <class V>
+HEDDLE_TILE V capped(V x, lane_t<V> cap) {
+  return cap > 0 ? mul(splat<V>(cap), tanh(x / splat<V>(cap))) : x;
+}
+
+template <class X, class S>
+struct cross_entropy_program {
+  using value = S;
+  view<X const, 2> logits;  // real classes only
+  view<std::int32_t const, 1> targets;
+  view<S, 1> loss, lse;
+  value smoothing, z_loss, cap;
+  std::int32_t ignore_index;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> peak, lse, hit, mean, loss;
+  };
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits); }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(logits.extent(0), Ctx::rows);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows, classes = logits.extent(1);
+    check(row, row + Ctx::rows < targets.extent(0) ? row + Ctx::rows : targets.extent(0));
+    auto const in = ctx.ref(logits, row, 0, classes);
+    value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
+    constexpr value lowest = -static_cast<value>(__builtin_inff());
+    ctx.reduce_of(s.peak, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::maximum, lowest, in);
+    // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
+    ctx.map(s.peak, [](auto m) HEDDLE_LAMBDA {
+      using V = decltype(m);
+      return select(m == splat<V>(lowest), splat<V>(value(0)), m);
+    }, s.peak);
+    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, tile::plus, value(0), in,
+                  s.peak);
+    ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
+    ctx.store(lse, row, s.lse);
+    // Selecting, not multiplying: a logit of another class may be infinite.
+    ctx.reduce_of(s.hit, [c](auto v, auto hot) HEDDLE_LAMBDA {
+      using V = decltype(v);
+      return select(hot == splat<V>(value(1)), capped(v, c), splat<V>(value(0)));
+    }, tile::plus, value(0), in, ctx.template one_hot<value>(targets, row));
+    if (spread != value(0))
+      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::plus, value(0), in);
+    else
+      ctx.fill(s.mean, value(0));
+    ctx.map(s.loss, [keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
+      using V = decltype(l);
+      V loss = spread != value(0) ? mul(splat<V>(keep), l - hit) + mul(splat<V>(spread), l - sum / splat<V>(n)) : l - hit;
+      return z != value(0) ? loss + mul(splat<V>(z), mul(l, l)) : loss;
+    }, s.lse, s.hit, s.mean);
+    ctx.store(loss, row, s.loss);
+    clear_ignored(ctx, row);
+  }
+
+ private:
+  HEDDLE_TILE void check(index_t begin, index_t end) const {
+    for (index_t r = begin; r < end; ++r)
+      HEDDLE_EXPECTS(targets(r) == ignore_index || (targets(r) >= 0 && targets(r) < logits.extent(1)),
+                     "cross_entropy: a target must be a class or the ignored value", r, targets(r), logits.extent(1));
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void clear_ignored(Ctx& ctx, index_t row) const {
+    auto const self = *this;
+    index_t const left = targets.extent(0) - row;
+    ctx.sync();
+    ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [self, row](index_t r) HEDDLE_LAMBDA {
+      if (self.targets(row + r) == self.ignore_index) self.loss(row + r) = value(0);
+    });
+  }
+};
+
+template <class X, class S, class D>
+struct cross_entropy_backward_program {
+  using value = S;
+  view<X const, 2> logits;
+  view<std::int32_t const, 1> targets;
+  view<S const, 1> lse;
+  S const* scale;
+  view<D, 2> dlogits;  // real classes, then padding
+  value smoothing, z_loss, cap;
+  std::int32_t ignore_index;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> factor;
+  };
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(logits.extent(0), Ctx::rows);
+  }
+  // dlogit = scale (p (1 + 2 z lse) - (1 - smoothing) hot - smoothing / classes), times the slope of the cap.
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows, classes = logits.extent(1);
+    auto const self = *this;
+    index_t const left = targets.extent(0) - row;
+    ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [self, row, &s](index_t r) HEDDLE_LAMBDA {
+      s.factor.at[r] = self.targets(row + r) == self.ignore_index ? value(0) : *self.scale;
+    });
+    ctx.sync();
+    value const c = cap, keep = value(1) - smoothing, z2 = value(2) * z_loss;
+    value const spread = smoothing / static_cast<value>(classes);
+    ctx.map_to(ctx.ref(dlogits, row, 0, classes),
+               [c, keep, spread, z2](auto v, auto hot, auto l, auto factor) HEDDLE_LAMBDA {
+                 using V = decltype(v);
+                 V const t = capped(v, c);
+                 V const p = exp(t - l);
+                 V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
+                 if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
+                 return select(factor == splat<V>(value(0)), splat<V>(value(0)), mul(factor, g));
+               }, ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
+               s.factor);
+    index_t const padding = dlogits.extent(1) - classes;
+    if (padding > 0)
+      ctx.map_to(ctx.ref(dlogits, row, classes, padding),
+                 [](auto v) HEDDLE_LAMBDA { return splat<decltype(v)>(value(0)); }, s.factor);
+  }
+};
+
+template <class S>
+struct cross_entropy_total_program {
+  view<S const, 1> loss;
+  view<std::int32_t const, 1> targets;
+  std::int32_t ignore_index;
+  view<S, 1> sum;
+  view<std::int64_t, 1> count;
+
+  template <class Ctx>
+  struct shared {
+    char none;
+  };
+  HEDDLE_FN bool unit_columns() const { return true; }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return 1;
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    view<S const, 2> const rows(loss.data(), dims<2>(loss.extent(0), 1), loss.stride(0), 1);
+    ctx.reduce_strip(sum, 0, tile::pass, tile::plus, S(0), ctx.ref_strip(rows, 0));
+    std::int64_t n = 0;
+    for (index_t r = 0; r < targets.extent(0); ++r) n += targets(r) != ignore_index;
+    ctx.store_scalar(count.data(), n);
+  }
+};
+
+}  // namespace detail
+
+/// Cross entropy of every row against a target class, with the log-sum-exp that the backward pass needs.
+///
+/// loss = (1 - smoothing) (lse - logit[target]) + smoothing (lse - mean logit) + z_loss lse^2; 0 for ignored rows.
+/// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; loss and lse fp32 (fp64).
+/// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
+/// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite for
+/// any finite logits. Padding columns take no part.
+struct cross_entropy_fn {
+  template <executor E, matrix_view X, vector_view S>
+    requires writable_view<S>
+  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& loss,
+                            S const& lse, cross_entropy_options const& o = {}) const {
+    using value = typename S::value_type;
+    HEDDLE_EXPECTS(targets.extent(0) == logits.extent(0) && loss.extent(0) == logits.extent(0) &&
+                       lse.extent(0) == logits.extent(0),
+                   "cross_entropy: one target, loss and lse per row", logits.extent(0), targets.extent(0),
+                   loss.extent(0), lse.extent(0));
+    if (logits.extent(0) == 0) return;
+    tile::run(exec, detail::cross_entropy_program<typename X::value_type, value>{
+                        canonical_input(slice(logits, 1, 0, classes(logits, o))), targets, canonical(loss),
+                        canonical(lse), static_cast<value>(o.smoothing), static_cast<value>(o.z_loss),
+                        static_cast<value>(o.soft_cap), o.ignore_index});
+  }
+
+  /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges.
+  template <class X>
+  static HEDDLE_FN index_t classes(X const& logits, cross_entropy_options const& o) {
+    index_t const n = o.classes > 0 ? o.classes : logits.extent(1);
+    HEDDLE_EXPECTS(n >= 1 && n <= logits.extent(1), "cross_entropy: the classes must be columns of the logits", n,
+                   logits.extent(1));
+    HEDDLE_EXPECTS(o.smoothing >= 0 && o.smoothing < 1, "cross_entropy: smoothing lies in [0, 1)", o.smoothing);
+    HEDDLE_EXPECTS(o.soft_cap >= 0, "cross_entropy: a soft cap is positive, or 0 for none", o.soft_cap);
+    return n;
+  }
+};
+inline constexpr cross_entropy_fn cross_entropy{};
+
+/// dlogits = *scale times the gradient of each row's loss; 0 in ignored rows and padding columns.
+///
+/// Shapes: as cross_entropy; dlogits as logits; scale [1], read when the work runs. dlogits may be logits (in place).
+/// Types, Sync, Determinism: as cross_entropy.
+struct cross_entropy_backward_fn {
+  template <executor E, matrix_view X, vector_view S, vector_view F, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& lse,
+                            F const& scale, D const& dlogits, cross_entropy_options const& o = {}) const {
+    using value = typename S::value_type;
+    HEDDLE_EXPECTS(dlogits.extents() == logits.extents() && targets.extent(0) == logits.extent(0) &&
+                       lse.extent(0) == logits.extent(0) && scale.extent(0) == 1,
+                   "cross_entropy: dlogits as logits, one target and lse per row, one scale", logits.extent(0),
+                   dlogits.extent(0), targets.extent(0), lse.extent(0), scale.extent(0));
+    if (logits.extent(0) == 0) return;
+    tile::run(exec, detail::cross_entropy_backward_program<typename X::value_type, value, typename D::value_type>{
+                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes(logits, o))), targets,
+                        canonical_input(lse), scale.data(), canonical(dlogits), static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap), o.ignore_index});
+  }
+};
+inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
+
+/// The sum of losses and the number of rows that are not ignored, so that a reduction over ranks can divide.
+/// Shapes: loss, targets [rows], sum, count [1]. Sync: submits. Determinism: the canonical order over rows.
+struct cross_entropy_total_fn {
+  template <executor E, vector_view L, vector_view S>
+    requires writable_view<S>
+  HEDDLE_FN void operator()(E& exec, L const& loss, view<std::int32_t const, 1> const& targets, S const& sum,
+                            view<std::int64_t, 1> const& count, cross_entropy_options const& o = {}) const {
+    HEDDLE_EXPECTS(loss.extent(0) == targets.extent(0) && sum.extent(0) == 1 && count.extent(0) == 1,
+                   "cross_entropy_total: one target per loss, one sum, one count", loss.extent(0), targets.extent(0));
+    tile::run(exec, detail::cross_entropy_total_program<typename S::value_type>{canonical_input(loss), targets,
+                                                                               o.ignore_index, canonical(sum), count});
+  }
+};
+inline constexpr cross_entropy_total_fn cross_entropy_total{};
+
+}  // namespace nn
+}  // namespace heddle

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/tile/functions.hpp>
+#include <heddle/tile/run.hpp>
+
+namespace heddle {
+namespace nn {
+
+namespace detail {
+
+template <class X, class W, class Y>
+struct layer_norm_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<W const, 1> weight, bias;
+  view<Y, 2> y;
+  view<value, 1> mean, rstd;
+  value epsilon;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> mean, rstd;
+  };
+  HEDDLE_FN bool unit_columns() const {
+    return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight) &&
+           tile::has_unit_columns(bias);
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(x.extent(0), Ctx::rows);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows;
+    auto const in = ctx.ref(x, row, 0, x.extent(1));
+    value const n = static_cast<value>(x.extent(1)), eps = epsilon;
+    // Two passes: E[x^2] - E[x]^2 would cancel where the mean is large.
+    ctx.reduce_of(s.mean, tile::pass, tile::plus, value(0), in);
+    ctx.map(s.mean, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.mean);
+    ctx.reduce_of(s.rstd, [](auto v, auto m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, tile::plus, value(0), in,
+                  s.mean);
+    ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
+      using V = decltype(t);
+      return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+    }, s.rstd);
+    ctx.store(mean, row, s.mean);
+    ctx.store(rstd, row, s.rstd);
+    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)),
+               [](auto v, auto m, auto r, auto w, auto b) HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); }, in, s.mean,
+               s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
+  }
+};
+
+template <class X, class W, class G, class D>
+struct layer_norm_backward_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<W const, 1> weight;
+  view<value const, 1> mean, rstd;
+  view<G const, 2> dy;
+  view<D, 2> dx;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> g, gx;
+  };
+  HEDDLE_FN bool unit_columns() const {
+    return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
+           tile::has_unit_columns(weight);
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(x.extent(0), Ctx::rows);
+  }
+  // dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy weight.
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows;
+    auto const in = ctx.ref(x, row, 0, x.extent(1));
+    auto const gradient = ctx.ref(dy, row, 0, x.extent(1));
+    auto const w = ctx.ref_row(weight, 0);
+    auto const m = ctx.ref_column(mean, row), r = ctx.ref_column(rstd, row);
+    value const n = static_cast<value>(x.extent(1));
+    auto const by_n = [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); };
+    ctx.reduce_of(s.g, tile::product, tile::plus, value(0), gradient, w);
+    ctx.map(s.g, by_n, s.g);
+    ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto m_, auto r_) HEDDLE_LAMBDA {
+      return mul(mul(g, w_), mul(v - m_, r_));
+    }, tile::plus, value(0), in, gradient, w, m, r);
+    ctx.map(s.gx, by_n, s.gx);
+    ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
+               [](auto v, auto g, auto w_, auto m_, auto r_, auto a, auto b) HEDDLE_LAMBDA {
+                 return mul(r_, (mul(g, w_) - a) - mul(mul(v - m_, r_), b));
+               }, in, gradient, w, m, r, s.g, s.gx);
+  }
+};
+
+template <class X, class G, class D>
+struct layer_norm_weight_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<value const, 1> mean, rstd;
+  view<G const, 2> dy;
+  view<D, 1> dweight, dbias;
+
+  template <class Ctx>
+  struct shared {
+    char none;
+  };
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(dweight.extent(0), Ctx::strip);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    index_t const column = ctx.tile() * Ctx::strip;
+    auto const gradient = ctx.ref_strip(dy, column);
+    ctx.reduce_strip(dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); },
+                     tile::plus, value(0), gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0),
+                     ctx.ref_column(rstd, 0));
+    ctx.reduce_strip(dbias, column, tile::pass, tile::plus, value(0), gradient);
+  }
+};
+
+}  // namespace detail
+
+/// Layer norm of every row: y = (x - mean) rstd weight + bias, rstd = 1 / sqrt(variance + epsilon).
+///
+/// Shapes: x, y [rows, width], weight, bias [width], mean, rstd [rows]. Types: any float storage; statistics fp32,
+/// fp64 for fp64. Pre: extents agree, width >= 1 where there are rows. Complexity: 3 passes over rows in cache.
+/// Sync: submits. Determinism: the same bits on every backend. Memory: two numbers per row of a tile.
+/// Numerics: two-pass variance, divided by width. y may be x (in place). Source: Ba, Kiros, Hinton 2016.
+struct layer_norm_fn {
+  template <executor E, matrix_view X, vector_view W, matrix_view Y, vector_view S>
+    requires(writable_view<Y> && writable_view<S>)
+  HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, W const& bias, Y const& y, S const& mean,
+                            S const& rstd, double epsilon = 1e-5) const {
+    using program = detail::layer_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
+    HEDDLE_EXPECTS(x.extents() == y.extents(), "layer_norm keeps the extents", x.extent(0), x.extent(1), y.extent(0),
+                   y.extent(1));
+    HEDDLE_EXPECTS(weight.extent(0) == x.extent(1) && bias.extent(0) == x.extent(1),
+                   "layer_norm: one weight and one bias per column", x.extent(1), weight.extent(0), bias.extent(0));
+    HEDDLE_EXPECTS(mean.extent(0) == x.extent(0) && rstd.extent(0) == x.extent(0),
+                   "layer_norm: two statistics per row", x.extent(0), mean.extent(0), rstd.extent(0));
+    if (x.extent(0) == 0) return;
+    HEDDLE_EXPECTS(x.extent(1) > 0, "layer_norm: a row needs an element", x.extent(1));
+    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(bias), canonical(y),
+                            canonical(mean), canonical(rstd), static_cast<typename program::value>(epsilon)});
+  }
+};
+inline constexpr layer_norm_fn layer_norm{};
+
+/// The cotangent of the input of layer_norm.
+/// Shapes, Types, Sync, Determinism: as layer_norm; dy, dx as x. dx may be dy (in place).
+struct layer_norm_backward_input_fn {
+  template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& mean, S const& rstd, G const& dy,
+                            D const& dx) const {
+    HEDDLE_EXPECTS(x.extents() == dy.extents() && x.extents() == dx.extents(), "layer_norm keeps the extents",
+                   x.extent(0), x.extent(1), dy.extent(0), dx.extent(0));
+    if (x.empty()) return;
+    using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                        typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(mean), canonical_input(rstd),
+                            canonical_input(dy), canonical(dx)});
+  }
+};
+inline constexpr layer_norm_backward_input_fn layer_norm_backward_input{};
+
+/// The gradients of weight and bias of layer_norm, summed over rows in the canonical order; overwrites.
+/// Shapes: x, dy [rows, width], mean, rstd [rows], dweight, dbias [width]. Sync: submits.
+struct layer_norm_backward_weight_fn {
+  template <executor E, matrix_view X, vector_view S, matrix_view G, vector_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, S const& mean, S const& rstd, G const& dy, D const& dweight,
+                            D const& dbias) const {
+    HEDDLE_EXPECTS(x.extents() == dy.extents() && dweight.extent(0) == x.extent(1) && dbias.extent(0) == x.extent(1),
+                   "layer_norm: one gradient per column", x.extent(1), dy.extent(1), dweight.extent(0));
+    if (dweight.empty()) return;
+    using program =
+        detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{canonical_input(x), canonical_input(mean), canonical_input(rstd), canonical_input(dy),
+                            canonical(dweight), canonical(dbias)});
+  }
+};
+inline constexpr layer_norm_backward_weight_fn layer_norm_backward_weight{};
+
+}  // namespace nn
+}  // namespace heddle

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/tile/functions.hpp>
+#include <heddle/tile/run.hpp>
+
+namespace heddle {
+namespace nn {
+
+namespace detail {
+
+template <class X, class W, class Y>
+struct rms_norm_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<W const, 1> weight;
+  view<Y, 2> y;
+  view<value, 1> rstd;
+  value epsilon;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> rstd;
+  };
+  HEDDLE_FN bool unit_columns() const {
+    return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight);
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(x.extent(0), Ctx::rows);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows;
+    auto const in = ctx.ref(x, row, 0, x.extent(1));
+    value const n = static_cast<value>(x.extent(1)), eps = epsilon;
+    ctx.reduce_of(s.rstd, [](auto v) HEDDLE_LAMBDA { return mul(v, v); }, tile::plus, value(0), in);
+    ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
+      using V = decltype(t);
+      return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+    }, s.rstd);
+    ctx.store(rstd, row, s.rstd);
+    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)),
+               [](auto v, auto r, auto w) HEDDLE_LAMBDA { return mul(mul(v, r), w); }, in, s.rstd,
+               ctx.ref_row(weight, 0));
+  }
+};
+
+template <class X, class W, class G, class D>
+struct rms_norm_backward_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<W const, 1> weight;
+  view<value const, 1> rstd;
+  view<G const, 2> dy;
+  view<D, 2> dx;
+
+  template <class Ctx>
+  struct shared {
+    typename Ctx::template column_of<value> gx;
+  };
+  HEDDLE_FN bool unit_columns() const {
+    return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
+           tile::has_unit_columns(weight);
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(x.extent(0), Ctx::rows);
+  }
+  // dx = rstd (g - xhat mean(g xhat)) with g = dy weight and xhat = x rstd.
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
+    index_t const row = ctx.tile() * Ctx::rows;
+    auto const in = ctx.ref(x, row, 0, x.extent(1));
+    auto const gradient = ctx.ref(dy, row, 0, x.extent(1));
+    auto const w = ctx.ref_row(weight, 0);
+    auto const r = ctx.ref_column(rstd, row);
+    value const n = static_cast<value>(x.extent(1));
+    ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto r_) HEDDLE_LAMBDA { return mul(mul(g, w_), mul(v, r_)); },
+                  tile::plus, value(0), in, gradient, w, r);
+    ctx.map(s.gx, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.gx);
+    ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
+               [](auto v, auto g, auto w_, auto r_, auto b) HEDDLE_LAMBDA {
+                 return mul(r_, mul(g, w_) - mul(mul(v, r_), b));
+               }, in, gradient, w, r, s.gx);
+  }
+};
+
+template <class X, class G, class D>
+struct rms_norm_weight_program {
+  using value = tile::value_t<X>;
+  view<X const, 2> x;
+  view<value const, 1> rstd;
+  view<G const, 2> dy;
+  view<D, 1> dweight;
+
+  template <class Ctx>
+  struct shared {
+    char none;
+  };
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return tile::ceil_div(dweight.extent(0), Ctx::strip);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    index_t const column = ctx.tile() * Ctx::strip;
+    ctx.reduce_strip(dweight, column, [](auto g, auto v, auto r) HEDDLE_LAMBDA { return mul(g, mul(v, r)); },
+                     tile::plus, value(0), ctx.ref_strip(dy, column), ctx.ref_strip(x, column),
+                     ctx.ref_column(rstd, 0));
+  }
+};
+
+}  // namespace detail
+
+/// RMS norm of every row: y = x rstd weight, rstd = 1 / sqrt(mean of squares + epsilon).
+///
+/// Shapes: x, y [rows, width], weight [width], rstd [rows]. Types: any float storage; statistics fp32, fp64 for fp64.
+/// Pre: extents agree, width >= 1 where there are rows. Complexity: 2 passes over rows in cache. Sync: submits.
+/// Determinism: the same bits on every backend. Memory: one number per row of a tile.
+/// Numerics: the canonical sum of squares. y may be x (in place). Source: Zhang, Sennrich 2019.
+struct rms_norm_fn {
+  template <executor E, matrix_view X, vector_view W, matrix_view Y, vector_view S>
+    requires(writable_view<Y> && writable_view<S>)
+  HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, Y const& y, S const& rstd,
+                            double epsilon = 1e-5) const {
+    using program = detail::rms_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
+    HEDDLE_EXPECTS(x.extents() == y.extents(), "rms_norm keeps the extents", x.extent(0), x.extent(1), y.extent(0),
+                   y.extent(1));
+    HEDDLE_EXPECTS(weight.extent(0) == x.extent(1), "rms_norm: one weight per column", x.extent(1), weight.extent(0));
+    HEDDLE_EXPECTS(rstd.extent(0) == x.extent(0), "rms_norm: one statistic per row", x.extent(0), rstd.extent(0));
+    if (x.extent(0) == 0) return;
+    HEDDLE_EXPECTS(x.extent(1) > 0, "rms_norm: a row needs an element", x.extent(1));
+    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical(y), canonical(rstd),
+                            static_cast<typename program::value>(epsilon)});
+  }
+};
+inline constexpr rms_norm_fn rms_norm{};
+
+/// The cotangent of the input of rms_norm.
+/// Shapes, Types, Sync, Determinism: as rms_norm; dy, dx as x. dx may be dy (in place).
+struct rms_norm_backward_input_fn {
+  template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& rstd, G const& dy, D const& dx) const {
+    HEDDLE_EXPECTS(x.extents() == dy.extents() && x.extents() == dx.extents(), "rms_norm keeps the extents",
+                   x.extent(0), x.extent(1), dy.extent(0), dx.extent(0));
+    if (x.empty()) return;
+    using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                      typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(rstd), canonical_input(dy),
+                            canonical(dx)});
+  }
+};
+inline constexpr rms_norm_backward_input_fn rms_norm_backward_input{};
+
+/// The gradient of the weight of rms_norm, summed over rows in the canonical order; overwrites.
+/// Shapes: x, dy [rows, width], rstd [rows], dweight [width]. Sync: submits.
+struct rms_norm_backward_weight_fn {
+  template <executor E, matrix_view X, vector_view S, matrix_view G, vector_view D>
+    requires writable_view<D>
+  HEDDLE_FN void operator()(E& exec, X const& x, S const& rstd, G const& dy, D const& dweight) const {
+    HEDDLE_EXPECTS(x.extents() == dy.extents() && dweight.extent(0) == x.extent(1),
+                   "rms_norm: one gradient per column", x.extent(1), dy.extent(1), dweight.extent(0));
+    if (dweight.empty()) return;
+    using program =
+        detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{canonical_input(x), canonical_input(rstd), canonical_input(dy), canonical(dweight)});
+  }
+};
+inline constexpr rms_norm_backward_weight_fn rms_norm_backward_weight{};
+
+}  // namespace nn
+}  // namespace heddle

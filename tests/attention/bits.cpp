@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// @file
+/// The bits of attention: those of the plain loops, for any executor, thread count, instruction set and packing.
+
+#include "problems.hpp"
+
+#include "support/buffer.hpp"
+
+#include <heddle/core/bf16.hpp>
+
+using namespace heddle;
+using namespace heddle::test;
+namespace at = heddle::attention;
+
+namespace {
+
+/// Runs a body with every instruction set of the machine, then gives back the one before.
+template <class Body>
+void with_every_isa(Body const& body) {
+  isa const before = best_isa();
+  for (isa set : {isa::baseline, isa::avx2, isa::avx512, isa::avx512_bf16}) {
+    if (static_cast<int>(set) > static_cast<int>(machine_isa())) continue;
+    INFO(name(set));
+    force_isa(set);
+    body();
+  }
+  force_isa(before);
+}
+
+template <class T>
+void require_same(problem<T> const& x, problem<T> const& y) {
+  REQUIRE(same_bits(x.out, y.out));
+  REQUIRE(same_bits(x.lse, y.lse));
+  REQUIRE(same_bits(x.dq, y.dq));
+  REQUIRE(same_bits(x.dk, y.dk));
+  REQUIRE(same_bits(x.dv, y.dv));
+}
+
+template <class T, class Exec, class Mask>
+problem<T> solve(Exec&& exec, shape const& s, at::options<Mask> const& o) {
+  problem<T> p(s, 11);
+  p.forward(exec, o);
+  p.backward(exec, o);
+  return p;
+}
+
+template <class T, class Mask = at::causal>
+void check_bits(shape const& s, at::options<Mask> const& o = {}) {
+  INFO("q " << s.tokens_q << " k " << s.tokens_k << " dk " << s.dk << " dv " << s.dv);
+  problem<T> const oracle = solve<T>(reference_executor(), s, o);
+  with_every_isa([&] {
+    require_same(oracle, solve<T>(serial_executor(), s, o));
+    require_same(oracle, solve<T>(threads_executor(3), s, o));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("float attention has the bits of the plain loops", "[attention]") {
+  check_bits<float>({70, 300, 4, 2, 24, 9});
+  check_bits<float>({130, 130, 2, 1, 64, 80}, at::options<>{.softcap = 2});
+  check_bits<float>({33, 129, 8, 1, 7, 1}, at::options<>{.query_offset = -3});
+  check_bits<float>({64, 64, 1, 1, 1, 16}, at::options<at::full>{.scale = -1.5});
+  check_bits<float>({200, 150, 2, 2, 16, 8}, at::with_mask(at::causal{} & at::window(40, 0, 3)));
+  check_bits<float>({65, 140, 1, 1, 8, 8}, at::with_mask(at::where{one_in_five{}}));
+}
+
+TEST_CASE("double attention has the bits of the plain loops", "[attention]") {
+  check_bits<double>({70, 200, 4, 2, 12, 9}, at::options<>{.softcap = 3});
+}
+
+TEST_CASE("bf16 attention has the bits of the plain loops", "[attention]") {
+  check_bits<bf16>({70, 140, 2, 1, 64, 20});
+}
+
+TEST_CASE("many threads, thirty runs, one result", "[attention]") {
+  shape const s{70, 70, 3, 1, 8, 8};
+  problem<float> const first = solve<float>(serial_executor(), s, at::options<>{});
+  for (int threads : {1, 2, 3, 7}) {
+    threads_executor exec(threads);
+    for (int run = 0; run < 30; ++run) require_same(first, solve<float>(exec, s, at::options<>{}));
+  }
+}
+
+TEST_CASE("operands may end where memory ends", "[attention]") {
+  shape const s{37, 45, 2, 1, 13, 11};
+  problem<float> p = solve<float>(reference_executor(), s, at::options<>{});
+  auto const at_page_end = [](buffer<float>& memory, array<float> const& from) {
+    std::memcpy(memory.data(), from.data.data(), from.data.size() * sizeof(float));
+    return view<float, 3>(memory.data(), dims<3>(from.a, from.b, from.c));
+  };
+  auto const size = [](auto const& a) { return static_cast<index_t>(a.data.size()); };
+  with_every_isa([&] {
+    buffer<float> q(size(p.q), guard::page), k(size(p.k), guard::page), v(size(p.v), guard::page),
+        dout(size(p.dout), guard::page), out(size(p.out), guard::page), lse(size(p.lse), guard::page),
+        dq(size(p.dq), guard::page), dk(size(p.dk), guard::page), dv(size(p.dv), guard::page);
+    serial_executor exec;
+    auto const qv = at_page_end(q, p.q), kv = at_page_end(k, p.k), vv = at_page_end(v, p.v),
+               dov = at_page_end(dout, p.dout);
+    view<float, 3> const ov(out.data(), p.out.rows().extents()), dqv(dq.data(), qv.extents()),
+        dkv(dk.data(), kv.extents()), dvv(dv.data(), vv.extents());
+    view<float, 2> const lv(lse.data(), p.lse.numbers().extents());
+    at::forward(exec, qv, kv, vv, ov, lv);
+    at::backward(exec, qv, kv, vv, ov, lv, dov, dqv, dkv, dvv);
+    REQUIRE(std::memcmp(out.data(), p.out.data.data(), p.out.data.size() * sizeof(float)) == 0);
+    REQUIRE(std::memcmp(dk.data(), p.dk.data.data(), p.dk.data.size() * sizeof(float)) == 0);
+    REQUIRE(std::memcmp(dq.data(), p.dq.data.data(), p.dq.data.size() * sizeof(float)) == 0);
+  });
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/attention/problem.hpp>
+
+#include "support/catch.hpp"
+
+using namespace heddle;
+namespace in = heddle::attention::detail;
+
+namespace {
+
+in::geometry packed(std::int32_t const* cu_q, std::int32_t const* cu_k, index_t sequences) {
+  in::geometry g{12, 20, 4, 2, 8, 8, sequences, {}, {}, {}, {}};
+  g.cu_q = view<std::int32_t const, 1>(cu_q, dims<1>(sequences + 1));
+  g.cu_k = view<std::int32_t const, 1>(cu_k, dims<1>(sequences + 1));
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("equal sequences are cut from the tokens", "[attention]") {
+  in::geometry const g{12, 20, 4, 2, 8, 8, 4, {}, {}, {}, {}};
+  in::segment const s = g.at(2);
+  REQUIRE(s.q_begin == 6);
+  REQUIRE(s.q_length == 3);
+  REQUIRE(s.k_begin == 10);
+  REQUIRE(s.k_length == 5);
+  REQUIRE(s.offset == 2);
+  REQUIRE(g.end_q() == 12);
+}
+
+TEST_CASE("every token belongs to its sequence, or to none", "[attention]") {
+  std::int32_t const cu_q[] = {0, 0, 5, 9}, cu_k[] = {0, 3, 3, 17};
+  in::geometry const g = packed(cu_q, cu_k, 3);
+  in::segment s;
+  REQUIRE(in::find_segment<false>(g, 0, s));
+  REQUIRE(s.q_length == 5);
+  REQUIRE(s.k_length == 0);
+  REQUIRE(s.offset == -5);
+  REQUIRE(in::find_segment<false>(g, 8, s));
+  REQUIRE(s.k_begin == 3);
+  REQUIRE(s.offset == 10);
+  REQUIRE_FALSE(in::find_segment<false>(g, 9, s));
+  REQUIRE(in::find_segment<true>(g, 2, s));
+  REQUIRE(s.q_length == 0);
+  REQUIRE_FALSE(in::find_segment<true>(g, 17, s));
+  REQUIRE(g.end_k() == 17);
+}
+
+TEST_CASE("lists that leave the tokens are refused", "[attention]") {
+  std::int32_t const good[] = {0, 4, 9}, falling[] = {0, 10, 9}, long_[] = {0, 4, 13};
+  in::segment s;
+  REQUIRE_NOTHROW(packed(good, good, 2).at(1));
+  REQUIRE_THROWS_AS(packed(falling, good, 2).at(1), contract_error);
+  REQUIRE_THROWS_AS(packed(long_, good, 2).at(1), contract_error);
+  REQUIRE_THROWS_AS(in::find_segment<false>(packed(falling, good, 2), 11, s), contract_error);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bits.hpp"
+
+#include <exception>
+
+int main() {
+  try {
+    for (heddle::test::section* s = heddle::test::section::first; s; s = s->next) s->run();
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

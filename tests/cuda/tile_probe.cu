@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Compiled, not run: the four programs of the tile probe on all backends from one source.
+#include <heddle/backend/cpu/tile_context.hpp>
+#include <heddle/backend/cuda/tile_context.hpp>
+#include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/backend/sim/tile_context.hpp>
+#include <heddle/exec/reference_executor.hpp>
+#include <heddle/exec/serial_executor.hpp>
+#include <heddle/linalg/tile_matmul.hpp>
+#include <heddle/nn/softmax.hpp>
+
+using namespace heddle;
+
+template <class Executor>
+void probe(Executor& exec, view<float const, 2> const& x, view<float, 2> const& y) {
+  nn::softmax(exec, x, y);
+  nn::softmax_backward(exec, x, x, y);
+  linalg::tile_matmul(exec, x, x, y);
+}
+
+void probe_all(view<float const, 2> const& x, view<float, 2> const& y) {
+  reference_executor reference;
+  serial_executor serial;
+  sim_executor sim;
+  cuda_executor gpu;
+  probe(reference, x, y);
+  probe(serial, x, y);
+  probe(sim, x, y);
+  probe(gpu, x, y);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/exec/plan.hpp>
+
+#include "support/catch.hpp"
+#include "support/executors.hpp"
+
+using namespace heddle;
+
+namespace {
+
+// Takes two frames, one inside the other, and a span: 3 + 2 cache lines at the most.
+template <class E>
+void submit_some(E& exec, int* ran) {
+  span s;
+  s.flops = 10;
+  s.bytes = 20;
+  observed_span scope(exec, s);
+  scratch_frame<E> outer(exec);
+  outer.template take<float>(33);
+  {
+    scratch_frame<E> inner(exec);
+    inner.template take<std::byte>(65);
+  }
+  outer.template take<std::byte>(1);
+  exec.for_each_tile(3, [ran](index_t, int) { __atomic_add_fetch(ran, 1, __ATOMIC_RELAXED); });
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a plan counts and runs nothing", "[exec]", test::executor_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  int ran = 0;
+  memory_counts const before = default_host_space.counts();
+  work_plan const p = plan(exec, [&] { submit_some(exec, &ran); });
+  exec.synchronize();
+  CHECK(ran == 0);
+  CHECK(p.scratch_bytes == 5 * 64);
+  CHECK(p.flops == 10);
+  CHECK(p.bytes_moved == 20);
+  CHECK(default_host_space.counts().allocations == before.allocations);
+
+  exec.scratch().reserve(p.scratch_bytes);
+  std::size_t const reserved = exec.scratch().capacity();
+  submit_some(exec, &ran);
+  exec.synchronize();
+  CHECK(ran == 3);
+  CHECK(exec.scratch().high_water() == p.scratch_bytes);
+  CHECK(exec.scratch().capacity() == reserved);
+}
+
+TEMPLATE_LIST_TEST_CASE("a plan that throws leaves the executor usable", "[exec]", test::executor_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  CHECK_THROWS_AS(plan(exec, [] { throw error(errc::interrupted, "stop"); }), error);
+  int ran = 0;
+  exec.for_each_tile(1, [&ran](index_t, int) { ran = 1; });
+  exec.synchronize();
+  CHECK(ran == 1);
+}
