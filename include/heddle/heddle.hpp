@@ -127,7 +127,6 @@
 #include <heddle/nn/staged.hpp>
 #include <heddle/optim/adam.hpp>
 #include <heddle/optim/clip.hpp>
-#include <heddle/optim/exact_norm.hpp>
 #include <heddle/optim/flat.hpp>
 #include <heddle/optim/rule.hpp>
 #include <heddle/optim/schedule.hpp>
