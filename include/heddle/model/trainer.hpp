@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/comm/exact_sum.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
 #include <heddle/model/rank_state.hpp>
@@ -11,13 +10,6 @@
 #include <memory>
 
 namespace heddle::model {
-
-/// What a step tells the host, the same on every rank.
-struct step_result {
-  float loss = 0;     ///< mean over all targets of the step
-  double norm = 0;    ///< of all gradients, before clipping
-  bool skipped = false;  ///< the norm was not finite: nothing was changed
-};
 
 /// One rank of a training run over a mesh <pp, dp>: its stage, its memory and its step.
 ///
@@ -97,13 +89,13 @@ class trainer {
   }
 
   /// One optimizer step on fresh data: `data(step, microbatch, tokens, targets)` writes one microbatch, whose
-  /// microbatch index counts over all ranks. `mark(operation, submitted)` is called around every pipeline operation.
-  template <class Data, class Mark>
-  HEDDLE_FN step_result step(index_t number, double lr, Data const& data, Mark const& mark) {
+  /// microbatch index counts over all ranks.
+  template <class Data>
+  HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
     step_ = number;
     load(data);
     work w{this};
-    runner_->run(w, mark);
+    runner_->run(w);
     reducer_->join();
     exchange_tie();
     norm();
@@ -112,10 +104,8 @@ class trainer {
     synchronize();
     return {mean_loss(), *norm_.data(), *skip_.data() != 0};
   }
-  template <class Data>
-  HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
-    return step(number, lr, data, [](pipeline::operation const&, bool) {});
-  }
+  /// When each operation of the last step's schedule ran on this rank.
+  HEDDLE_FN std::vector<pipeline::operation_times> const& times() const noexcept { return runner_->times(); }
 
   /// The mean loss on data without learning: a forward pass over the same microbatches.
   template <class Data>

@@ -39,7 +39,7 @@ struct softmax_program {
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     auto const out = ctx.ref(y, row, 0, x.extent(1));
 
-    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
+    ctx.reduce_of(s.peak, tile::pass, tile::larger, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
     ctx.map(s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
     auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp(v - m); };

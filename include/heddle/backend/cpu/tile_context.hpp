@@ -9,11 +9,12 @@
 namespace heddle {
 namespace tile {
 
-/// The tile operations in vectors of one instruction set; one worker does a whole tile.
+/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile is one row: while it is
+/// worked on the memory fetches the next, and its values stay in the first cache.
 /// Lives only inside functions compiled for `Isa` (tile/targets.hpp). Pre: the columns of every operand are adjacent.
 template <class Isa>
-class cpu_context : public operand_makers<4, 64> {
-  using base = operand_makers<4, 64>;
+class cpu_context : public operand_makers<1, 64> {
+  using base = operand_makers<1, 64>;
   template <class... O>
   static constexpr int lanes = detail::lanes_for<Isa, O...>;
 
@@ -231,16 +232,18 @@ template <class Program>
 struct cpu_tile {
   Program const& program;
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, void* const& shared, index_t const& tile) const {
-    cpu_context<Isa> ctx(shared, tile);
-    program(ctx);
+  HEDDLE_SHIM void operator()(Isa, void* const& shared, index_t const& first, index_t const& end) const {
+    for (index_t tile = first; tile < end; ++tile) {
+      cpu_context<Isa> ctx(shared, tile);
+      program(ctx);
+    }
   }
 };
 
 struct cpu_body {
   template <class, class Program>
-  static HEDDLE_FN void run(Program const& program, void* shared, index_t tile) {
-    dispatch_isa(cpu_tile<Program>{program}, shared, tile);
+  static HEDDLE_FN void run(Program const& program, void* shared, index_t first, index_t end) {
+    dispatch_isa(cpu_tile<Program>{program}, shared, first, end);
   }
 };
 

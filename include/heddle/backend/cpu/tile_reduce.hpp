@@ -26,11 +26,12 @@ HEDDLE_SHIM void add_chunks(std::integer_sequence<int, U...>, V* acc, Op const& 
   ((acc[U] = op(acc[U], chunk(index_t{U} * V::width))), ...);
 }
 
-// Lanes at and behind n keep what they have.
+// Lanes at and behind n keep what they have. By way of memory: comparisons of lanes to make a mask would cost more.
 template <class V>
 HEDDLE_SHIM V keep_behind(V const& now, V const& before, index_t n) {
-  using index_lanes = mask_t<V>;
-  return select(index_lanes::iota() < static_cast<lane_t<index_lanes>>(n), now, before);
+  V r = before;
+  now.store(r.lane, n);
+  return r;
 }
 
 template <class V, int... U, class Op>
@@ -60,6 +61,7 @@ HEDDLE_SHIM lane_t<V> reduce_block_lanes(index_t n, lane_t<V> identity, Op const
   }
   if (c < n) {
     V last[count];
+    for (V& v : last) v = V::zero();
     for (int u = 0; u < count && c + u * V::width < n; ++u) last[u] = part(c + u * V::width, n - c - u * V::width);
     add_last<V>(accumulators{}, acc, last, n - c, op);
   }
