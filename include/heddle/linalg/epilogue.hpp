@@ -32,7 +32,7 @@ HEDDLE_TILE V load_like(V const&, T const* from, index_t n) {
   if constexpr (std::is_arithmetic_v<V>)
     return static_cast<V>(*from);
   else
-    return V::load(from, n);
+    return load_as<V>(from, n);
 }
 }  // namespace detail
 
