@@ -55,6 +55,7 @@ class trainer {
     m.workspace += compute_->scratch().capacity() + communication_.scratch().capacity();
     return m;
   }
+  HEDDLE_FN memory_spaces& spaces() noexcept { return *spaces_; }
   HEDDLE_FN optimizer_type& optimizer() noexcept { return *optimizer_; }
   HEDDLE_FN T* parameters() noexcept { return parameters_.data(); }
   HEDDLE_FN Compute& compute() noexcept { return *compute_; }
