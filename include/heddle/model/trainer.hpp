@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
 #include <heddle/model/rank_state.hpp>
 #include <heddle/optim/clip.hpp>
 
 #include <exception>
-#include <memory>
 
 namespace heddle::model {
 
@@ -300,10 +300,10 @@ class trainer {
   tensor<std::int32_t, 1> skip_;
   tensor<double, 1> norm_;
   tensor<std::uint64_t, 1> square_sum_;
-  std::unique_ptr<pipeline::stage_memory<Compute>> memory_;
-  std::unique_ptr<runner_type> runner_;
-  std::unique_ptr<reducer_type> reducer_;
-  std::unique_ptr<optimizer_type> optimizer_;
+  owned<pipeline::stage_memory<Compute>> memory_;
+  owned<runner_type> runner_;
+  owned<reducer_type> reducer_;
+  owned<optimizer_type> optimizer_;
 };
 
 }  // namespace heddle::model
