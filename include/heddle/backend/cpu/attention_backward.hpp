@@ -143,7 +143,8 @@ struct key_gradient_body {
     pack_lanes<Isa>(s.a, s.weights, w.k, tile, g.dk, T(1));
     pack_lanes<Isa>(s.b, s.weights, w.v, tile, g.dv, T(1));
     for (index_t head = tile.kv_head * tile.group; head < (tile.kv_head + 1) * tile.group; ++head)
-      for (index_t first = 0; first < tile.seg.q_length; first += block_columns) block_of<Isa>(w, mask, tile, s, head, first);
+      for (index_t first = 0; first < tile.seg.q_length; first += block_columns)
+        block_of<Isa>(w, mask, tile, s, head, first);
     write_lanes(to.dk, tile, s.sum_k, g.dk, T(1));
     write_lanes(to.dv, tile, s.sum_v, g.dv, T(1));
   }
