@@ -11,8 +11,7 @@ std::uint16_t narrowed(float x) { return heddle::fp16(x).bits; }
 // The value of a code, from its definition.
 double value_of(std::uint32_t code) {
   int const exponent = code >> 10 & 31, mantissa = code & 1023;
-  double const magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  double const magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
   return code >> 15 ? -magnitude : magnitude;
 }
 }  // namespace

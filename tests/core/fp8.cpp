@@ -12,10 +12,21 @@ TEST_CASE("LP-2: float to e4m3 at the top of the range", "[core]") {
   struct {
     float from;
     int kept, saturated;
-  } const cases[] = {{240, 0x77, 0x77},   {248, 0x78, 0x78},   {256, 0x78, 0x78},   {264, 0x78, 0x78},
-                     {272, 0x78, 0x78},   {288, 0x79, 0x79},   {416, 0x7D, 0x7D},   {432, 0x7E, 0x7E},
-                     {448, 0x7E, 0x7E},   {464, 0x7E, 0x7E},   {464.5, 0x7F, 0x7E}, {480, 0x7F, 0x7E},
-                     {1000, 0x7F, 0x7E},  {-1000, 0xFF, 0xFE}, {__builtin_inff(), 0x7F, 0x7E},
+  } const cases[] = {{240, 0x77, 0x77},
+                     {248, 0x78, 0x78},
+                     {256, 0x78, 0x78},
+                     {264, 0x78, 0x78},
+                     {272, 0x78, 0x78},
+                     {288, 0x79, 0x79},
+                     {416, 0x7D, 0x7D},
+                     {432, 0x7E, 0x7E},
+                     {448, 0x7E, 0x7E},
+                     {464, 0x7E, 0x7E},
+                     {464.5, 0x7F, 0x7E},
+                     {480, 0x7F, 0x7E},
+                     {1000, 0x7F, 0x7E},
+                     {-1000, 0xFF, 0xFE},
+                     {__builtin_inff(), 0x7F, 0x7E},
                      {-__builtin_inff(), 0xFF, 0xFE}};
   for (auto const& c : cases) {
     CAPTURE(c.from);
@@ -62,7 +73,8 @@ void check_codes(int mantissa_bits, int bias, int largest) {
     REQUIRE(std::signbit(f) == (code >> 7 != 0));
     REQUIRE(int{F(f).bits} == code);
     if ((code & 127) == largest) continue;
-    float const middle = static_cast<float>((value_of(code, mantissa_bits, bias) + value_of(code + 1, mantissa_bits, bias)) / 2);
+    float const middle =
+        static_cast<float>((value_of(code, mantissa_bits, bias) + value_of(code + 1, mantissa_bits, bias)) / 2);
     REQUIRE(int{F(middle).bits} == (code % 2 == 0 ? code : code + 1));
     REQUIRE(int{F(std::nextafter(middle, 0.0f)).bits} == code);
     REQUIRE(int{F(std::nextafter(middle, code >> 7 ? -1e9f : 1e9f)).bits} == code + 1);

@@ -69,14 +69,22 @@ bool same(T a, T b) {
 TEMPLATE_TEST_CASE("elementary functions keep their error bounds", "[core]", float, double) {
   using T = TestType;
   using L = long double;
-  check<T>("exp", 1.0L, [](T x) { return heddle::exp(x); }, [](L x) { return std::exp(x); });
-  check<T>("exp2", 1.1L, [](T x) { return heddle::exp2(x); }, [](L x) { return std::exp2(x); });
-  check<T>("log", 1.0L, [](T x) { return heddle::log(x); }, [](L x) { return std::log(x); });
-  check<T>("rsqrt", 1.5L, [](T x) { return heddle::rsqrt(x); }, [](L x) { return 1 / std::sqrt(x); });
-  check<T>("tanh", 1.5L, [](T x) { return heddle::tanh(x); }, [](L x) { return std::tanh(x); });
-  check<T>("erf", 2.0L, [](T x) { return heddle::erf(x); }, [](L x) { return std::erf(x); });
-  check<T>("sin", 2.0L, [](T x) { return heddle::sin(x); }, [](L x) { return std::sin(x); });
-  check<T>("cos", 2.0L, [](T x) { return heddle::cos(x); }, [](L x) { return std::cos(x); });
+  check<T>(
+      "exp", 1.0L, [](T x) { return heddle::exp(x); }, [](L x) { return std::exp(x); });
+  check<T>(
+      "exp2", 1.1L, [](T x) { return heddle::exp2(x); }, [](L x) { return std::exp2(x); });
+  check<T>(
+      "log", 1.0L, [](T x) { return heddle::log(x); }, [](L x) { return std::log(x); });
+  check<T>(
+      "rsqrt", 1.5L, [](T x) { return heddle::rsqrt(x); }, [](L x) { return 1 / std::sqrt(x); });
+  check<T>(
+      "tanh", 1.5L, [](T x) { return heddle::tanh(x); }, [](L x) { return std::tanh(x); });
+  check<T>(
+      "erf", 2.0L, [](T x) { return heddle::erf(x); }, [](L x) { return std::erf(x); });
+  check<T>(
+      "sin", 2.0L, [](T x) { return heddle::sin(x); }, [](L x) { return std::sin(x); });
+  check<T>(
+      "cos", 2.0L, [](T x) { return heddle::cos(x); }, [](L x) { return std::cos(x); });
 }
 
 TEMPLATE_TEST_CASE("elementary functions at special values", "[core]", float, double) {
@@ -148,12 +156,14 @@ TEST_CASE("powers", "[core]") {
 TEMPLATE_TEST_CASE("powers at special values are those of C", "[core]", float, double) {
   using T = TestType;
   T const inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  T const values[] = {T(0), T(-0.0), T(1), T(-1), T(2), T(-2), T(3), T(-3), T(0.5), T(-0.5), T(1e30), T(-1e30), inf, -inf, nan};
+  T const values[] = {T(0),   T(-0.0), T(1),    T(-1),    T(2), T(-2), T(3), T(-3),
+                      T(0.5), T(-0.5), T(1e30), T(-1e30), inf,  -inf,  nan};
   for (T x : values)
     for (T y : values) {
       CAPTURE(x, y);
       T const got = heddle::pow(x, y), right = std::pow(x, y);
       bool const exact = right == 0 || std::fabs(right) == 1 || !std::isfinite(right);
-      REQUIRE((exact ? same(got, right) : ulp_error(got, std::pow(static_cast<long double>(x), static_cast<long double>(y))) < 1.1L));
+      REQUIRE((exact ? same(got, right)
+                     : ulp_error(got, std::pow(static_cast<long double>(x), static_cast<long double>(y))) < 1.1L));
     }
 }

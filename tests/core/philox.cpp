@@ -42,7 +42,8 @@ TEST_CASE("RN-1: the numbers of a 6x4 tensor, whichever way it is cut", "[core]"
         auto const p = heddle::balanced_part(dim == 0 ? rows : columns, parts, rank);
         for (int i = dim == 0 ? int(p.offset) : 0; i < (dim == 0 ? int(p.end()) : rows); ++i)
           for (int j = dim == 1 ? int(p.offset) : 0; j < (dim == 1 ? int(p.end()) : columns); ++j) {
-            REQUIRE(random.bits(static_cast<std::uint64_t>(i) * columns + static_cast<std::uint64_t>(j)) == right[i][j]);
+            REQUIRE(random.bits(static_cast<std::uint64_t>(i) * columns + static_cast<std::uint64_t>(j)) ==
+                    right[i][j]);
             ++seen;
           }
       }

@@ -75,7 +75,8 @@ TEST_CASE("the canonical tree", "[core]") {
   REQUIRE(heddle::tree_reduce(6, leaf, plus) == "(((0+1)+(2+3))+(4+5))");
   REQUIRE(heddle::tree_reduce(7, leaf, plus) == "(((0+1)+(2+3))+((4+5)+6))");
   for (index_t n = 1; n <= 64; ++n) REQUIRE(heddle::tree_reduce(n, leaf, plus) == tree_text(n));
-  STATIC_REQUIRE(heddle::tree_reduce(10, [](index_t i) { return i; }, [](index_t a, index_t b) { return a + b; }) == 45);
+  STATIC_REQUIRE(heddle::tree_reduce(
+                     10, [](index_t i) { return i; }, [](index_t a, index_t b) { return a + b; }) == 45);
 }
 
 TEST_CASE("leaves are asked for in ascending order", "[core]") {

@@ -36,7 +36,8 @@ HEDDLE_TEST_FUNCTION(f_fp16, rounded_to<fp16>(x));
 HEDDLE_TEST_FUNCTION(f_e4m3, rounded_to<fp8_e4m3>(x));
 HEDDLE_TEST_FUNCTION(f_e5m2, rounded_to<fp8_e5m2>(x));
 // A dot-like chain, in which an unwanted or a missing fusion shows.
-HEDDLE_TEST_FUNCTION(f_chain, fma(x, splat<V>(T(1.1)), V(V(mul(x, splat<V>(T(0.7))) + x) - V(mul(x, x) / splat<V>(T(3))))));
+HEDDLE_TEST_FUNCTION(f_chain,
+                     fma(x, splat<V>(T(1.1)), V(V(mul(x, splat<V>(T(0.7))) + x) - V(mul(x, x) / splat<V>(T(3))))));
 
 template <class F>
 struct map_body {

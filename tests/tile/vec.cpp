@@ -6,9 +6,9 @@
 #include "support/catch.hpp"
 #include "support/numbers.hpp"
 
-#include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstring>
 
 // Inside heddle, because at global scope the C library's fma and sqrt would take part.
 namespace heddle {
@@ -39,7 +39,7 @@ HEDDLE_TEST_OP(op_divide, a / b);
 HEDDLE_TEST_OP(op_subtract, a - b);
 HEDDLE_TEST_OP(op_sqrt, sqrt(a));
 HEDDLE_TEST_OP(op_negate, V(-a));
-HEDDLE_TEST_OP(op_logic, V(V(a & b) ^ V(V(~a) | c)));
+HEDDLE_TEST_OP(op_logic, V(V(a& b) ^ V(V(~a) | c)));
 HEDDLE_TEST_OP(op_shift, V(shift_left<3>(a) ^ shift_right<5>(b)));
 HEDDLE_TEST_OP(op_bits, bit_cast<T>(V(bit_cast<T>(bit_cast<int_bits_t<T>>(a)))));
 

@@ -19,10 +19,7 @@ struct mixing {
 };
 struct scalar_only {
   template <class T>
-    requires arithmetic<T>
-  HEDDLE_TILE T operator()(T a, T b) const {
-    return mixing{}(a, b);
-  }
+  requires arithmetic<T> HEDDLE_TILE T operator()(T a, T b) const { return mixing{}(a, b); }
 };
 
 template <int W>

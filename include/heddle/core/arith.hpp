@@ -81,10 +81,8 @@ using uint_bits_t = typename detail::bits_of_size<sizeof(T)>::u;
 
 /// The same bits as another type of the same size.
 template <class To, class From>
-  requires(arithmetic<To> && arithmetic<From> && sizeof(To) == sizeof(From))
-HEDDLE_TILE constexpr To bit_cast(From const& x) {
-  return __builtin_bit_cast(To, x);
-}
+  requires(arithmetic<To>&& arithmetic<From> && sizeof(To) == sizeof(From))
+HEDDLE_TILE constexpr To bit_cast(From const& x) { return __builtin_bit_cast(To, x); }
 
 /// a * b + c, rounded once. Integers wrap.
 HEDDLE_TILE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -188,15 +186,11 @@ HEDDLE_TILE T sqrt(T a) {
 
 /// Shifted by one number of bits, fixed at compile time; right shifts of signed numbers keep the sign.
 template <int Count, class T>
-  requires std::integral<T>
-HEDDLE_TILE constexpr T shift_left(T a) {
+requires std::integral<T> HEDDLE_TILE constexpr T shift_left(T a) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << Count);
 }
 template <int Count, class T>
-  requires std::integral<T>
-HEDDLE_TILE constexpr T shift_right(T a) {
-  return static_cast<T>(a >> Count);
-}
+requires std::integral<T> HEDDLE_TILE constexpr T shift_right(T a) { return static_cast<T>(a >> Count); }
 
 /// Whether a condition holds everywhere, or anywhere: the condition itself for one number.
 HEDDLE_TILE constexpr bool all(bool condition) { return condition; }

@@ -14,8 +14,7 @@ struct bf16 {
 
   bf16() = default;
   template <arithmetic T>
-  HEDDLE_HD_FN constexpr explicit bf16(T x)
-      : bits(static_cast<std::uint16_t>(narrow(detail::narrowing_float(x)))) {}
+  HEDDLE_HD_FN constexpr explicit bf16(T x) : bits(static_cast<std::uint16_t>(narrow(detail::narrowing_float(x)))) {}
   HEDDLE_HD_FN constexpr operator float() const { return widen(std::uint32_t{bits}); }
 
   static HEDDLE_HD_FN constexpr bf16 from_bits(std::uint16_t b) {

@@ -15,8 +15,7 @@ struct fp16 {
 
   fp16() = default;
   template <arithmetic T>
-  HEDDLE_HD_FN constexpr explicit fp16(T x)
-      : bits(static_cast<std::uint16_t>(narrow(detail::narrowing_float(x)))) {}
+  HEDDLE_HD_FN constexpr explicit fp16(T x) : bits(static_cast<std::uint16_t>(narrow(detail::narrowing_float(x)))) {}
   HEDDLE_HD_FN constexpr operator float() const { return widen(std::uint32_t{bits}); }
 
   static HEDDLE_HD_FN constexpr fp16 from_bits(std::uint16_t b) {

@@ -15,8 +15,7 @@ struct fp8 {
   fp8() = default;
   /// Saturates: numbers above the largest finite one, infinities included, become the largest.
   template <arithmetic T>
-  HEDDLE_HD_FN constexpr explicit fp8(T x)
-      : bits(static_cast<std::uint8_t>(narrow(narrowing_float(x)))) {}
+  HEDDLE_HD_FN constexpr explicit fp8(T x) : bits(static_cast<std::uint8_t>(narrow(narrowing_float(x)))) {}
   HEDDLE_HD_FN constexpr operator float() const { return widen(std::uint32_t{bits}); }
 
   /// Does not saturate: numbers above the largest finite one become infinity, or NaN where the format has none.

@@ -57,8 +57,8 @@ HEDDLE_TILE V scale_by_power(V const& p, V const& t) {
   using facts = facts_of<V>;
   using U = bits_of<V>;
   using T = lane_t<V>;
+  constexpr uint_bits_t<T> one = facts::one;  // a copy that device code can refer to
   // 2^n may lie outside the range, two halves do not. Shifts push the bits of the magic number out.
-  constexpr auto one = facts::one;
   U const n = bit_cast<uint_bits_t<T>>(t), half = shift_right<1>(n);
   V const a = bit_cast<T>(U(shift_left<facts::mantissa>(half) + one));
   V const b = bit_cast<T>(U(shift_left<facts::mantissa>(U(n - half)) + one));
@@ -143,7 +143,8 @@ HEDDLE_TILE V log_positive(V const& x) {
   V const e = bit_cast<T>(U(k + bit_cast<uint_bits_t<T>>(facts::magic))) - magic -
               select(tiny, splat<V>(T(offset + (narrow ? 25 : 54))), splat<V>(T(offset)));
   // log m = f - f^2/2 + s (f^2/2 + R(s^2)) with f = m - 1, s = f / (2 + f).
-  V const f = m - splat<V>(T(1)), s = f / (splat<V>(T(2)) + f), z = mul(s, s), half_square = mul(mul(f, f), splat<V>(T(0.5)));
+  V const f = m - splat<V>(T(1)), s = f / (splat<V>(T(2)) + f), z = mul(s, s),
+          half_square = mul(mul(f, f), splat<V>(T(0.5)));
   V p;
   T hi, lo;
   if constexpr (narrow) {

@@ -23,16 +23,19 @@ HEDDLE_TILE double_pair log_in_two(double x) {
   double const scaled = x < 0x1p-1022 ? mul(x, 0x1p+54) : x;
   std::int64_t const bits = bit_cast<std::int64_t>(scaled);
   std::int64_t const k = (bits - 0x3FE6A09E667F3BCD) >> 52;
-  double const f = bit_cast<double>(bits - k * (std::int64_t{1} << 52)) - 1, e = static_cast<double>(x < 0x1p-1022 ? k - 54 : k);
+  double const f = bit_cast<double>(bits - k * (std::int64_t{1} << 52)) - 1,
+               e = static_cast<double>(x < 0x1p-1022 ? k - 54 : k);
   // s = f / (2 + f), z = s^2 and the leading terms 2 s + 2/3 s^3 in two parts each.
   double const d = 2 + f, d_low = f - (d - 2);
   double const s = f / d, s_low = fma(-s, d_low, fma(-s, d, f)) / d;
   double const z = mul(s, s), z_low = fma(2 * s, s_low, fma(s, s, -z));
   double const cube = mul(s, z), cube_low = fma(s, z_low, fma(s_low, z, fma(s, z, -cube)));
   double const third = mul(cube, 0x1.5555555555555p-1);
-  double const third_low = fma(cube_low, 0x1.5555555555555p-1, fma(cube, 0x1.5555555555555p-55, fma(cube, 0x1.5555555555555p-1, -third)));
-  double const rest = polynomial(z, 0x1.0e481884176bep-3, 0x1.0f7f5c64a26e7p-3, 0x1.3b1ef1b95cd5bp-3, 0x1.745ce9c60f69fp-3,
-                                 0x1.c71c722db4fc6p-3, 0x1.2492492457a2dp-2, 0x1.9999999999b32p-2);
+  double const third_low =
+      fma(cube_low, 0x1.5555555555555p-1, fma(cube, 0x1.5555555555555p-55, fma(cube, 0x1.5555555555555p-1, -third)));
+  double const rest =
+      polynomial(z, 0x1.0e481884176bep-3, 0x1.0f7f5c64a26e7p-3, 0x1.3b1ef1b95cd5bp-3, 0x1.745ce9c60f69fp-3,
+                 0x1.c71c722db4fc6p-3, 0x1.2492492457a2dp-2, 0x1.9999999999b32p-2);
   double const tail = fma(mul(cube, z), rest, third_low);
   double_pair const head = exact_sum(2 * s, third);
   double const low = head.low + (2 * s_low + tail);

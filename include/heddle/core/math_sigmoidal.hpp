@@ -15,7 +15,8 @@ HEDDLE_TILE V with_sign_of(V const& x, V const& r) {
   using T = lane_t<V>;
   using B = uint_bits_t<T>;
   using U = bits_of<V>;
-  return bit_cast<T>(U(U(bit_cast<B>(r) & static_cast<B>(~real_facts<T>::sign)) | U(bit_cast<B>(x) & real_facts<T>::sign)));
+  constexpr B sign = real_facts<T>::sign, rest = static_cast<B>(~sign);
+  return bit_cast<T>(U(U(bit_cast<B>(r) & rest) | U(bit_cast<B>(x) & sign)));
 }
 
 /// -log(1 - erf(a)) for a in [1, 3.93] (float) or [1, 5.95] (double).

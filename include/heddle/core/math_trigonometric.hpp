@@ -83,10 +83,11 @@ HEDDLE_TILE void sincos_reduced(V const& x, reduced_angle<V> const& a, V& sine, 
   using U = bits_of<V>;
   using B = uint_bits_t<T>;
   constexpr int top = sizeof(T) * 8 - 2;
+  constexpr B sign = real_facts<T>::sign;
   V const z = mul(a.r, a.r), s = sin_polynomial(a.r, z), c = cos_polynomial(z);
   auto const swapped = U(a.quadrant & B{1}) == splat<U>(B{1});
-  U const sine_sign = U(shift_left<top>(a.quadrant) & real_facts<T>::sign);
-  U const cosine_sign = U(shift_left<top>(U(a.quadrant + B{1})) & real_facts<T>::sign);
+  U const sine_sign = U(shift_left<top>(a.quadrant) & sign);
+  U const cosine_sign = U(shift_left<top>(U(a.quadrant + B{1})) & sign);
   V const sine_magnitude = select(swapped, c, s), cosine_magnitude = select(swapped, s, c);
   V const turned = bit_cast<T>(U(bit_cast<B>(sine_magnitude) ^ sine_sign));
   sine = select(x == splat<V>(T(0)), x, turned);  // the polynomial loses the sign of zero
@@ -97,14 +98,10 @@ HEDDLE_TILE void put_lane(float& v, int, float x) { v = x; }
 HEDDLE_TILE float get_lane(float v, int) { return v; }
 template <class V>
   requires requires(V v) { v.lane[0]; }
-HEDDLE_TILE void put_lane(V& v, int i, float x) {
-  v.lane[i] = x;
-}
+HEDDLE_TILE void put_lane(V& v, int i, float x) { v.lane[i] = x; }
 template <class V>
   requires requires(V v) { v.lane[0]; }
-HEDDLE_TILE float get_lane(V const& v, int i) {
-  return v.lane[i];
-}
+HEDDLE_TILE float get_lane(V const& v, int i) { return v.lane[i]; }
 }  // namespace detail
 
 /// sin(x) and cos(x).

@@ -43,10 +43,10 @@ struct scalar_facts {
                                                             : sizeof(T) == 2 ? "i16"
                                                             : sizeof(T) == 4 ? "i32"
                                                                              : "i64"
-                                      : sizeof(T) == 1 ? "u8"
-                                      : sizeof(T) == 2 ? "u16"
-                                      : sizeof(T) == 4 ? "u32"
-                                                       : "u64";
+                                      : sizeof(T) == 1    ? "u8"
+                                      : sizeof(T) == 2    ? "u16"
+                                      : sizeof(T) == 4    ? "u32"
+                                                          : "u64";
   static constexpr int mantissa_bits = 0;
 };
 template <>
@@ -105,7 +105,8 @@ HEDDLE_HD_FN constexpr char const* scalar_name() noexcept {
 
 /// The largest relative error of one rounding to nearest: half the distance of 1 and the next number.
 template <floating_scalar T>
-inline constexpr double unit_roundoff = 0.5 / static_cast<double>(std::uint64_t{1} << detail::scalar_facts<T>::mantissa_bits);
+inline constexpr double unit_roundoff = 0.5 /
+                                        static_cast<double>(std::uint64_t{1} << detail::scalar_facts<T>::mantissa_bits);
 
 /// The largest finite number.
 template <floating_scalar T>

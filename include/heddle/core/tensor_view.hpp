@@ -43,8 +43,7 @@ class tensor_view {
 
   /// From a view of the same space whose extents fit: adds const, or forgets static sizes.
   template <class U, class F>
-    requires(std::convertible_to<U (*)[], T (*)[]> && std::convertible_to<F, Extents> &&
-             F::rank() == Extents::rank())
+    requires(std::convertible_to<U (*)[], T (*)[]>&& std::convertible_to<F, Extents>&& F::rank() == Extents::rank())
   HEDDLE_HD_FN constexpr tensor_view(tensor_view<U, F, Space> const& other)
       : data_(other.data()), extents_(other.extents()), stride_{} {
     for (std::size_t i = 0; i < rank(); ++i) stride_[i] = other.stride(i);
@@ -104,7 +103,7 @@ concept any_view = detail::is_tensor_view<std::remove_cvref_t<V>>;
 
 /// A view of a given rank.
 template <class V, std::size_t Rank>
-concept view_of_rank = any_view<V> && (std::remove_cvref_t<V>::rank() == Rank);
+concept view_of_rank = any_view<V> &&(std::remove_cvref_t<V>::rank() == Rank);
 
 template <class V>
 concept vector_view = view_of_rank<V, 1>;
@@ -133,7 +132,8 @@ HEDDLE_HD_FN constexpr auto view_from(T* data, index_t const* sizes, index_t con
       return view<T, 0, Space>(data, dims<0>());
     else
       return view<T, Rank, Space>(data, dims<Rank>(sizes[I]...), strides[I]...);
-  }(std::make_index_sequence<Rank>{});
+  }
+  (std::make_index_sequence<Rank>{});
 }
 }  // namespace detail
 
@@ -165,8 +165,8 @@ HEDDLE_HD_FN constexpr auto select(V const& v, std::size_t dim, index_t index) {
       sizes[o] = v.extent(i);
       strides[o++] = v.stride(i);
     }
-  return detail::view_from<typename V::element_type, typename V::space, V::rank() - 1>(
-      v.data() + index * v.stride(dim), sizes, strides);
+  return detail::view_from<typename V::element_type, typename V::space, V::rank() - 1>(v.data() + index * v.stride(dim),
+                                                                                       sizes, strides);
 }
 
 /// Swaps two dimensions.
@@ -217,7 +217,8 @@ struct merged_dims {
 // Gives each new dimension a stride. From the last one on, each takes its size out of the last merged dimension that
 // has elements left, and must do so without a remainder.
 template <any_view V>
-HEDDLE_HD_FN constexpr reshape_report reshape_strides(V const& v, index_t const* sizes, std::size_t rank, index_t* strides) {
+HEDDLE_HD_FN constexpr reshape_report reshape_strides(V const& v, index_t const* sizes, std::size_t rank,
+                                                      index_t* strides) {
   using fault = reshape_report::fault;
   index_t total = 1;
   for (std::size_t i = rank; i-- > 0; total *= sizes[i]) strides[i] = total;

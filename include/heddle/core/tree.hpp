@@ -46,6 +46,7 @@ HEDDLE_HD_FN constexpr index_t virtual_begin(index_t n, index_t v) {
   return v < f ? 2 * v : v + f;
 }
 
+HEDDLE_DEVICE_PASS_QUIET
 template <class Leaf, class Combine>
 HEDDLE_HD_FN constexpr auto reduce_virtual(index_t f, index_t v, index_t count, Leaf& leaf, Combine& combine)
     -> decltype(leaf(index_t{})) {
@@ -63,6 +64,7 @@ HEDDLE_HD_FN constexpr auto reduce_virtual(index_t f, index_t v, index_t count, 
 
 /// Reduces leaf(0) .. leaf(n - 1) along T(n); leaves are asked for in ascending order.
 /// Pre: n >= 1. Complexity: n leaves, n - 1 combinations, recursion ceil(log2 n) deep.
+HEDDLE_DEVICE_PASS_QUIET
 template <class Leaf, class Combine>
 HEDDLE_HD_FN constexpr auto tree_reduce(index_t n, Leaf leaf, Combine combine) {
   HEDDLE_EXPECTS(n >= 1, "a tree has at least one leaf", n);
@@ -72,6 +74,7 @@ HEDDLE_HD_FN constexpr auto tree_reduce(index_t n, Leaf leaf, Combine combine) {
 
 /// Calls f(part) for every maximal node of T(n) that lies wholly inside the leaves [lo, hi), in ascending order.
 /// Pre: n >= 1, 0 <= lo <= hi <= n.
+HEDDLE_DEVICE_PASS_QUIET
 template <class F>
 HEDDLE_HD_FN constexpr void tree_pieces(index_t n, index_t lo, index_t hi, F f) {
   HEDDLE_EXPECTS(n >= 1 && lo >= 0 && lo <= hi && hi <= n, "leaves must exist", n, lo, hi);

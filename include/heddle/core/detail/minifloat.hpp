@@ -16,17 +16,21 @@ template <int Exponent, int Mantissa, bool Infinity>
 struct minifloat {
   static constexpr int bits = 1 + Exponent + Mantissa;
   static constexpr int shift = 23 - Mantissa;
-  static constexpr std::uint32_t one = 1;
-  static constexpr std::uint32_t magnitude = (one << (bits - 1)) - 1;
-  static constexpr std::uint32_t sign = one << (bits - 1);
-  static constexpr std::uint32_t rebias = std::uint32_t(127 - ((1 << (Exponent - 1)) - 1)) << 23;
-  static constexpr std::uint32_t infinity = magnitude & ~((one << Mantissa) - 1);  // as a code, where there is one
-  static constexpr std::uint32_t quiet = one << (Mantissa - 1);
-  static constexpr std::uint32_t largest = Infinity ? infinity - 1 : magnitude - 1;
-  static constexpr std::uint32_t nan = Infinity ? infinity | quiet : magnitude;
-  static constexpr std::uint32_t smallest_normal = rebias + (one << 23);  // as a float's bits
-  // A float whose last bit is worth the smallest subnormal: adding it rounds there.
-  static constexpr std::uint32_t subnormal_magic = smallest_normal + (std::uint32_t(shift) << 23);
+
+  // Functions, because device code can't refer to static members. The first four are bits of a code.
+  static HEDDLE_TILE constexpr std::uint32_t sign() { return std::uint32_t{1} << (bits - 1); }
+  static HEDDLE_TILE constexpr std::uint32_t magnitude() { return sign() - 1; }
+  static HEDDLE_TILE constexpr std::uint32_t infinity() { return magnitude() & ~((std::uint32_t{1} << Mantissa) - 1); }
+  static HEDDLE_TILE constexpr std::uint32_t quiet() { return std::uint32_t{1} << (Mantissa - 1); }
+  static HEDDLE_TILE constexpr std::uint32_t nan() { return Infinity ? infinity() | quiet() : magnitude(); }
+  static HEDDLE_TILE constexpr std::uint32_t largest() { return Infinity ? infinity() - 1 : magnitude() - 1; }
+  // The others are bits of a float: the distance of the exponents, and the smallest number that is normal here.
+  static HEDDLE_TILE constexpr std::uint32_t rebias() { return std::uint32_t(127 - ((1 << (Exponent - 1)) - 1)) << 23; }
+  static HEDDLE_TILE constexpr std::uint32_t smallest_normal() { return rebias() + (std::uint32_t{1} << 23); }
+  // Its last bit is worth the smallest subnormal: adding it rounds there.
+  static HEDDLE_TILE constexpr std::uint32_t subnormal_magic() {
+    return smallest_normal() + (std::uint32_t(shift) << 23);
+  }
 
   template <class U>
   using float_like = rebind_lanes<U, float>;
@@ -34,31 +38,33 @@ struct minifloat {
   /// U holds codes in 32-bit lanes.
   template <class U>
   static HEDDLE_TILE constexpr float_like<U> widen(U const& code) {
-    U const em = shift_left<shift>(U(code & magnitude));
+    U const em = shift_left<shift>(U(code & magnitude()));
     // A subnormal is read as if it had a leading one, which is then taken away, exactly.
-    U const tiny = bit_cast<std::uint32_t>(bit_cast<float>(U(em + smallest_normal)) - bit_cast<float>(smallest_normal));
-    U r = select(less(em, one << 23), tiny, U(em + rebias));
+    U const tiny =
+        bit_cast<std::uint32_t>(bit_cast<float>(U(em + smallest_normal())) - bit_cast<float>(smallest_normal()));
+    U r = select(less(em, std::uint32_t{1} << 23), tiny, U(em + rebias()));
     if constexpr (Infinity) {
-      U const special = U(em + 2 * rebias);
-      U const quieted = select(less(infinity << shift, em), U(special | (one << 22)), special);
-      r = select(less(em, infinity << shift), r, quieted);
+      U const special = U(em + 2 * rebias());
+      U const quieted = select(less(infinity() << shift, em), U(special | (std::uint32_t{1} << 22)), special);
+      r = select(less(em, infinity() << shift), r, quieted);
     } else {
-      r = select(less(em, magnitude << shift), r, splat<U>(0x7FC00000u));
+      r = select(less(em, magnitude() << shift), r, splat<U>(0x7FC00000u));
     }
-    return bit_cast<float>(U(r | shift_left<32 - bits>(U(code & sign))));
+    return bit_cast<float>(U(r | shift_left<32 - bits>(U(code & sign()))));
   }
 
   template <class F>
   static HEDDLE_TILE constexpr rebind_lanes<F, std::uint32_t> narrow(F const& x, overflow mode) {
     using U = rebind_lanes<F, std::uint32_t>;
     U const u = bit_cast<std::uint32_t>(x), a = U(u & 0x7FFFFFFFu);
-    U const even = U(shift_right<shift>(a) & one);
-    U const normal = shift_right<shift>(U(U(a + ((one << (shift - 1)) - 1)) + U(even - rebias)));
-    U const tiny = U(bit_cast<std::uint32_t>(bit_cast<float>(a) + bit_cast<float>(subnormal_magic)) - subnormal_magic);
-    U r = select(less(a, smallest_normal), tiny, normal);
-    U const top = splat<U>(mode == overflow::saturate ? largest : Infinity ? infinity : nan);
+    U const even = U(shift_right<shift>(a) & 1u);
+    U const normal = shift_right<shift>(U(U(a + ((std::uint32_t{1} << (shift - 1)) - 1)) + U(even - rebias())));
+    U const tiny =
+        U(bit_cast<std::uint32_t>(bit_cast<float>(a) + bit_cast<float>(subnormal_magic())) - subnormal_magic());
+    U r = select(less(a, smallest_normal()), tiny, normal);
+    U const top = splat<U>(mode == overflow::saturate ? largest() : Infinity ? infinity() : nan());
     r = select(less(top, r), top, r);
-    U const payload = Infinity ? U(nan | U(shift_right<shift>(a) & (quiet - 1))) : splat<U>(nan);
+    U const payload = Infinity ? U(nan() | U(shift_right<shift>(a) & (quiet() - 1))) : splat<U>(nan());
     r = select(less(0x7F800000u, a), payload, r);
     return U(r | shift_right<32 - bits>(U(u & 0x80000000u)));
   }

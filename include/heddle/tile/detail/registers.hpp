@@ -50,10 +50,10 @@ template <class T, int R>
 inline constexpr bool has_fma = std::is_floating_point_v<T> && (is_wide<T, R> || register_bytes<T, R> == 16);
 #elif defined(__aarch64__)
 template <class T, int R>
-inline constexpr bool has_fma = std::is_floating_point_v<T> && register_bytes<T, R> == 16;
+inline constexpr bool has_fma = std::is_floating_point_v<T>&& register_bytes<T, R> == 16;
 #else
 template <class T, int R>
-inline constexpr bool has_fma = std::is_floating_point_v<T> && is_wide<T, R>;
+inline constexpr bool has_fma = std::is_floating_point_v<T>&& is_wide<T, R>;
 #endif
 
 template <int R, class T>

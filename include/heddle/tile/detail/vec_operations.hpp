@@ -28,17 +28,17 @@ template <class T>
 using wrapping = typename wrapping_of<T>::type;
 
 // An operation is written twice: for one lane (device code) and for one register (host code).
-#define HEDDLE_VEC_BINARY(name, symbol)                                                                     \
-  struct name {                                                                                             \
-    template <class T>                                                                                      \
-    static HEDDLE_TILE T one(T a, T b) {                                                                    \
-      using U = wrapping<T>;                                                                                \
-      return static_cast<T>(static_cast<U>(a) symbol static_cast<U>(b));                                    \
-    }                                                                                                       \
-    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {    \
-      using U = registers::raw<wrapping<T>, R>;                                                             \
-      registers::reg<R>(o) = (registers::raw<T, R>)((U)registers::reg<R>(a) symbol (U)registers::reg<R>(b)); \
-    })                                                                                                      \
+#define HEDDLE_VEC_BINARY(name, symbol)                                                                      \
+  struct name {                                                                                              \
+    template <class T>                                                                                       \
+    static HEDDLE_TILE T one(T a, T b) {                                                                     \
+      using U = wrapping<T>;                                                                                 \
+      return static_cast<T>(static_cast<U>(a) symbol static_cast<U>(b));                                     \
+    }                                                                                                        \
+    HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(T* o, T const* a, T const* b) {     \
+      using U = registers::raw<wrapping<T>, R>;                                                              \
+      registers::reg<R>(o) = (registers::raw<T, R>)((U)registers::reg<R>(a) symbol(U) registers::reg<R>(b)); \
+    })                                                                                                       \
   }
 HEDDLE_VEC_BINARY(add_op, +);
 HEDDLE_VEC_BINARY(sub_op, -);
@@ -47,15 +47,15 @@ HEDDLE_VEC_BINARY(or_op, |);
 HEDDLE_VEC_BINARY(xor_op, ^);
 #undef HEDDLE_VEC_BINARY
 
-#define HEDDLE_VEC_COMPARE(name, expression)                                   \
-  struct name {                                                                \
-    template <class T>                                                         \
-    static HEDDLE_TILE int_bits_t<T> one(T a, T b) {                           \
-      return a expression b ? int_bits_t<T>(-1) : int_bits_t<T>(0);            \
-    }                                                                          \
+#define HEDDLE_VEC_COMPARE(name, expression)                                                                         \
+  struct name {                                                                                                      \
+    template <class T>                                                                                               \
+    static HEDDLE_TILE int_bits_t<T> one(T a, T b) {                                                                 \
+      return a expression b ? int_bits_t<T>(-1) : int_bits_t<T>(0);                                                  \
+    }                                                                                                                \
     HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(int_bits_t<T>* o, T const* a, T const* b) { \
       registers::reg<R>(o) = registers::reg<R>(a) expression registers::reg<R>(b);                                   \
-    })                                                                         \
+    })                                                                                                               \
   }
 HEDDLE_VEC_COMPARE(lt_op, <);
 HEDDLE_VEC_COMPARE(le_op, <=);
@@ -132,9 +132,8 @@ struct convert_op {
   static HEDDLE_TILE To one(T a) {
     return static_cast<To>(a);
   }
-  HEDDLE_VEC_REG(template <int R, class T> static HEDDLE_SHIM void reg(To* o, T const* a) {
-    registers::convert<R>(o, a);
-  })
+  HEDDLE_VEC_REG(template <int R, class T>
+                 static HEDDLE_SHIM void reg(To* o, T const* a) { registers::convert<R>(o, a); })
 };
 template <int Count, bool Left>
 struct shift_op {
@@ -263,12 +262,11 @@ HEDDLE_TILE void vec<T, W, R>::store(T* p, std::ptrdiff_t n) const {
 }
 
 // Operands are vectors of one type, or vectors and numbers of its lanes.
-#define HEDDLE_VEC_OPERATOR(symbol, op)                                                      \
-  template <class A, class B>                                                                \
-    requires detail::vec_operands<A, B>                                                      \
-  HEDDLE_TILE auto operator symbol(A const& a, B const& b) {                                 \
-    using V = detail::vec_of<A, B>;                                                          \
-    return detail::apply<detail::op, V>(detail::as_vec<V>(a), detail::as_vec<V>(b));         \
+#define HEDDLE_VEC_OPERATOR(symbol, op)                                                          \
+  template <class A, class B>                                                                    \
+  requires detail::vec_operands<A, B> HEDDLE_TILE auto operator symbol(A const& a, B const& b) { \
+    using V = detail::vec_of<A, B>;                                                              \
+    return detail::apply<detail::op, V>(detail::as_vec<V>(a), detail::as_vec<V>(b));             \
   }
 HEDDLE_VEC_OPERATOR(+, add_op)
 HEDDLE_VEC_OPERATOR(-, sub_op)
@@ -279,12 +277,11 @@ HEDDLE_VEC_OPERATOR(|, or_op)
 HEDDLE_VEC_OPERATOR(^, xor_op)
 #undef HEDDLE_VEC_OPERATOR
 
-#define HEDDLE_VEC_COMPARISON(symbol, op, first, second)                                                \
-  template <class A, class B>                                                                           \
-    requires detail::vec_operands<A, B>                                                                 \
-  HEDDLE_TILE auto operator symbol(A const& a, B const& b) {                                            \
-    using V = detail::vec_of<A, B>;                                                                     \
-    return detail::apply<detail::op, mask_t<V>>(detail::as_vec<V>(first), detail::as_vec<V>(second));   \
+#define HEDDLE_VEC_COMPARISON(symbol, op, first, second)                                              \
+  template <class A, class B>                                                                         \
+  requires detail::vec_operands<A, B> HEDDLE_TILE auto operator symbol(A const& a, B const& b) {      \
+    using V = detail::vec_of<A, B>;                                                                   \
+    return detail::apply<detail::op, mask_t<V>>(detail::as_vec<V>(first), detail::as_vec<V>(second)); \
   }
 HEDDLE_VEC_COMPARISON(<, lt_op, a, b)
 HEDDLE_VEC_COMPARISON(<=, le_op, a, b)
@@ -296,15 +293,11 @@ HEDDLE_VEC_COMPARISON(!=, ne_op, a, b)
 
 /// All bits of every lane inverted; of a mask, the opposite.
 template <class T, int W, int R>
-  requires std::integral<T>
-HEDDLE_TILE vec<T, W, R> operator~(vec<T, W, R> const& a) {
-  return a ^ static_cast<T>(-1);
-}
+  requires std::integral<T> HEDDLE_TILE vec<T, W, R>
+operator~(vec<T, W, R> const& a) { return a ^ static_cast<T>(-1); }
 template <class T, int W, int R>
-  requires std::integral<T>
-HEDDLE_TILE vec<T, W, R> operator!(vec<T, W, R> const& a) {
-  return ~a;
-}
+  requires std::integral<T> HEDDLE_TILE vec<T, W, R>
+operator!(vec<T, W, R> const& a) { return ~a; }
 
 /// Minus a: of a float, the other sign bit.
 template <class T, int W, int R>
@@ -331,23 +324,16 @@ HEDDLE_TILE vec<T, W, R> shift_right(vec<T, W, R> const& a) {
 
 /// As for one number (core/arith.hpp), in every lane.
 template <class A, class B, class C>
-  requires detail::vec_operands<A, B, C>
-HEDDLE_TILE auto fma(A const& a, B const& b, C const& c) {
+requires detail::vec_operands<A, B, C> HEDDLE_TILE auto fma(A const& a, B const& b, C const& c) {
   using V = detail::vec_of<A, B, C>;
   return detail::apply<detail::fma_op, V>(detail::as_vec<V>(a), detail::as_vec<V>(b), detail::as_vec<V>(c));
 }
 template <class A, class B>
-  requires detail::vec_operands<A, B>
-HEDDLE_TILE auto mul(A const& a, B const& b) {
-  return a * b;
-}
+requires detail::vec_operands<A, B> HEDDLE_TILE auto mul(A const& a, B const& b) { return a * b; }
 template <class A, class B>
-  requires detail::vec_operands<A, B>
-HEDDLE_TILE auto add(A const& a, B const& b) {
-  return a + b;
-}
+requires detail::vec_operands<A, B> HEDDLE_TILE auto add(A const& a, B const& b) { return a + b; }
 template <class M, class A, class B>
-  requires(is_vec<M> && detail::vec_operands<A, B>)
+  requires(is_vec<M>&& detail::vec_operands<A, B>)
 HEDDLE_TILE auto select(M const& condition, A const& a, B const& b) {
   using V = detail::vec_of<A, B>;
   static_assert(std::is_same_v<M, mask_t<V>>, "the mask has the lanes of the operands");
@@ -363,8 +349,7 @@ HEDDLE_TILE vec<To, W, R> bit_cast(vec<T, W, R> const& a) {
   return detail::apply<detail::bit_cast_op<To>, vec<To, W, R>>(a);
 }
 template <class A, class B>
-  requires detail::vec_operands<A, B>
-HEDDLE_TILE auto max(A const& x, B const& y) {
+requires detail::vec_operands<A, B> HEDDLE_TILE auto max(A const& x, B const& y) {
   using V = detail::vec_of<A, B>;
   V const a = detail::as_vec<V>(x), b = detail::as_vec<V>(y);
   if constexpr (std::floating_point<lane_t<V>>) {
@@ -377,8 +362,7 @@ HEDDLE_TILE auto max(A const& x, B const& y) {
   }
 }
 template <class A, class B>
-  requires detail::vec_operands<A, B>
-HEDDLE_TILE auto min(A const& x, B const& y) {
+requires detail::vec_operands<A, B> HEDDLE_TILE auto min(A const& x, B const& y) {
   using V = detail::vec_of<A, B>;
   V const a = detail::as_vec<V>(x), b = detail::as_vec<V>(y);
   if constexpr (std::floating_point<lane_t<V>>) {
