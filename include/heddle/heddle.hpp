@@ -68,6 +68,7 @@
 #include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>

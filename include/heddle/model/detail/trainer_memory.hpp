@@ -51,7 +51,7 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   runner_ = make_owned<runner_type>(e, state_.stage, state_.plan, state_.schedule, state_.stage_index(), *memory_,
                                           links_, spaces_->communication, options_.rows());
   runner_->poison(options_.poison);
-  reducer_ = make_owned<reducer_type>(e, communication_, ranks_, spaces_->gradients, state_.stage, list,
+  reducer_ = make_owned<reducer_type>(e, communication_, replicas(), spaces_->gradients, state_.stage, list,
                                             options_.reducer());
   optimizer_ = make_owned<optimizer_type>(e, spaces_->optimizer, options_.rule, state_.owned, state_.owner,
                                                 state_.shard_parameters());
