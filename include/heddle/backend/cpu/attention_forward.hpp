@@ -88,7 +88,8 @@ struct forward_body {
     // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
     bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
                        all_finite<Isa>(v, seen.run.full_end, hi, g.dv);
-    weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1), rows <= few ? rows : lanes);
+    weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1),
+                     rows <= few ? rows : lanes);
     column_run const run = plain ? column_run{lo, lo, hi, hi} : seen.run;
     if (rows <= few)
       few_lanes_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, run, state.factor, rows);
