@@ -121,7 +121,8 @@ TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test
   REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, maximum<float>{})) == 0x7FC00000u);
 }
 
-TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]",
+                        test::executor_cases) {
   TestType setup;
   std::vector<float> const a = test::random_floats(5001, 1, 1), b = test::random_floats(5001, 2, 1);
   std::vector<float> products;
@@ -129,7 +130,8 @@ TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user
   float result = -1;
   transform_reduce(setup.exec, one(result), sum<float>{}, tile::product, input(a), input(b));
   int count = -1;
-  transform_reduce(setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
+  transform_reduce(
+      setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
   setup.exec.synchronize();
   REQUIRE(result == sum_of(products));
   int want = 0;

@@ -15,7 +15,8 @@ namespace {
 constexpr float poison = std::numeric_limits<float>::quiet_NaN();
 
 // The definition: one fma chain per piece of 4096, pieces of at most four added along T.
-std::vector<float> product_of(std::vector<float> const& a, std::vector<float> const& b, index_t m, index_t n, index_t k) {
+std::vector<float> product_of(std::vector<float> const& a, std::vector<float> const& b, index_t m, index_t n,
+                              index_t k) {
   std::vector<float> c;
   for (index_t i = 0; i < m; ++i)
     for (index_t j = 0; j < n; ++j) {
@@ -35,9 +36,8 @@ view<float const, 2> input(std::vector<float> const& v, index_t rows, index_t co
   return view<float const, 2>(v.data(), dims<2>(rows, columns));
 }
 
-constexpr index_t sizes[][3] = {{1, 1, 1},     {5, 7, 6},    {13, 31, 17},  {14, 32, 64}, {15, 33, 65},
-                                {65, 63, 257}, {169, 17, 3}, {29, 257, 40}, {3, 3, 4096}, {3, 2, 4097},
-                                {2, 3, 9000},  {4, 4, 0}};
+constexpr index_t sizes[][3] = {{1, 1, 1},    {5, 7, 6},     {13, 31, 17}, {14, 32, 64}, {15, 33, 65}, {65, 63, 257},
+                                {169, 17, 3}, {29, 257, 40}, {3, 3, 4096}, {3, 2, 4097}, {2, 3, 9000}, {4, 4, 0}};
 
 }  // namespace
 
@@ -106,8 +106,9 @@ TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "
 TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", test::executor_cases) {
   TestType setup;
   std::vector<float> v(12, 1.0f), c(12, 7.0f);
-  REQUIRE_THROWS_AS(linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 3, 4), view<float, 2>(c.data(), dims<2>(3, 4))),
-                    contract_error);
+  REQUIRE_THROWS_AS(
+      linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 3, 4), view<float, 2>(c.data(), dims<2>(3, 4))),
+      contract_error);
   linalg::tile_matmul(setup.exec, input(v, 0, 4), input(v, 4, 3), view<float, 2>(c.data(), dims<2>(0, 3)));
   setup.exec.synchronize();
   REQUIRE(c[0] == 7.0f);
