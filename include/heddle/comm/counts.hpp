@@ -34,6 +34,7 @@ struct traffic_counts {
   index_t messages[traffic_kinds] = {};
   index_t bytes[traffic_kinds] = {};
 
+  HEDDLE_FN traffic_counts() noexcept {}
   HEDDLE_FN void add(traffic kind, index_t n_messages, index_t n_bytes) noexcept {
     messages[static_cast<int>(kind)] += n_messages;
     bytes[static_cast<int>(kind)] += n_bytes;

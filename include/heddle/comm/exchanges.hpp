@@ -19,7 +19,7 @@ namespace heddle {
 struct barrier_fn {
   template <transport C, executor E>
   HEDDLE_FN void operator()(C& comm, E& exec, collective_options const& options = {}) const {
-    detail::copy_work w;
+    detail::copy_work w{};
     w.post.call.kind = static_cast<int>(traffic::barrier);
     detail::submit_collective(comm, exec, w, options);
   }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/comm/exact_sum.hpp>
+#include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
 #include <heddle/model/rank_state.hpp>
 #include <heddle/optim/clip.hpp>
 
 #include <exception>
-#include <memory>
 
 namespace heddle::model {
-
-/// What a step tells the host, the same on every rank.
-struct step_result {
-  float loss = 0;     ///< mean over all targets of the step
-  double norm = 0;    ///< of all gradients, before clipping
-  bool skipped = false;  ///< the norm was not finite: nothing was changed
-};
 
 /// One rank of a training run over a mesh <pp, dp>: its stage, its memory and its step.
 ///
@@ -63,6 +55,7 @@ class trainer {
     m.workspace += compute_->scratch().capacity() + communication_.scratch().capacity();
     return m;
   }
+  HEDDLE_FN memory_spaces& spaces() noexcept { return *spaces_; }
   HEDDLE_FN optimizer_type& optimizer() noexcept { return *optimizer_; }
   HEDDLE_FN T* parameters() noexcept { return parameters_.data(); }
   HEDDLE_FN Compute& compute() noexcept { return *compute_; }
@@ -97,13 +90,13 @@ class trainer {
   }
 
   /// One optimizer step on fresh data: `data(step, microbatch, tokens, targets)` writes one microbatch, whose
-  /// microbatch index counts over all ranks. `mark(operation, submitted)` is called around every pipeline operation.
-  template <class Data, class Mark>
-  HEDDLE_FN step_result step(index_t number, double lr, Data const& data, Mark const& mark) {
+  /// microbatch index counts over all ranks.
+  template <class Data>
+  HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
     step_ = number;
     load(data);
     work w{this};
-    runner_->run(w, mark);
+    runner_->run(w);
     reducer_->join();
     exchange_tie();
     norm();
@@ -112,10 +105,8 @@ class trainer {
     synchronize();
     return {mean_loss(), *norm_.data(), *skip_.data() != 0};
   }
-  template <class Data>
-  HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
-    return step(number, lr, data, [](pipeline::operation const&, bool) {});
-  }
+  /// When each operation of the last step's schedule ran on this rank.
+  HEDDLE_FN std::vector<pipeline::operation_times> const& times() const noexcept { return runner_->times(); }
 
   /// The mean loss on data without learning: a forward pass over the same microbatches.
   template <class Data>
@@ -309,10 +300,10 @@ class trainer {
   tensor<std::int32_t, 1> skip_;
   tensor<double, 1> norm_;
   tensor<std::uint64_t, 1> square_sum_;
-  std::unique_ptr<pipeline::stage_memory<Compute>> memory_;
-  std::unique_ptr<runner_type> runner_;
-  std::unique_ptr<reducer_type> reducer_;
-  std::unique_ptr<optimizer_type> optimizer_;
+  owned<pipeline::stage_memory<Compute>> memory_;
+  owned<runner_type> runner_;
+  owned<reducer_type> reducer_;
+  owned<optimizer_type> optimizer_;
 };
 
 }  // namespace heddle::model

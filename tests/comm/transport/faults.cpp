@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "../support.hpp"
 
+#include <heddle/comm/failure_guard.hpp>
 #include <heddle/exec/queued.hpp>
 
 #include <stdexcept>
@@ -207,6 +208,57 @@ TEST_CASE("fail wakes peers in groups that were split from it, while a queue sti
   REQUIRE(first == "a bad shape");
   REQUIRE(now() - begin < 5);
   check.finish(6);
+}
+
+TEST_CASE("a guard fails the group before the queues of a throwing rank are drained", "[comm]") {
+  rank_checks check;
+  double const begin = now();
+  std::string const first = failure_of(3, [&](thread_communicator& comm) {
+    std::vector<float> x = filled(20000, 1.0f);
+    queued<serial_executor> queue;
+    failure_guard<thread_communicator> const guard(comm);
+    if (comm.rank() == 0) {
+      // Its own queue waits for peers that wait for a message: without the guard the drain would never end.
+      all_reduce(comm, queue, as_view(x), as_view(x));
+      throw std::runtime_error("thrown");
+    }
+    int y = 0;
+    int const c = code_of([&] { comm.receive(0, channel{1}, {&y, 4}); });
+    check(c == code(errc::peer_failed), "receive");
+  });
+  REQUIRE(first == "thrown");
+  REQUIRE(now() - begin < 5);
+  check.finish(2);
+}
+
+TEST_CASE("a queue that leaves a collective out fails the group", "[comm]") {
+  for (bool cancelled : {false, true}) {
+    rank_checks check;
+    double const begin = now();
+    run_test_ranks(3, [&](thread_communicator& comm) {
+      std::vector<float> x = filled(100, 1.0f);
+      queued<serial_executor> queue;
+      bool const bad = comm.rank() == 1;
+      all_reduce(comm, queue, as_view(x), as_view(x));
+      if (bad && cancelled) {
+        queue.synchronize();
+        queue.cancel();
+      }
+      if (bad && !cancelled) queue.for_each_tile(1, [](index_t, int) { throw std::runtime_error("work"); });
+      all_reduce(comm, queue, as_view(x), as_view(x));
+      std::string what;
+      int rank = -1;
+      if (bad) {
+        int y = 0;  // the host waits for peers that wait for the collective
+        check(code_of([&] { comm.receive(0, channel{1}, {&y, 4}); }) == code(errc::peer_failed), "receive");
+        return queue.drain();
+      }
+      int const c = code_of([&] { queue.synchronize(); }, &what, &rank);
+      check(c == code(errc::peer_failed) && rank == 1 && what.find("queue") != std::string::npos, what);
+    });
+    check.finish(3);
+    REQUIRE(now() - begin < 5);
+  }
 }
 
 TEST_CASE("a rank that waits does not burn its core", "[comm]") {

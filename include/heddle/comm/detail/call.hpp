@@ -56,6 +56,7 @@ struct call_record {
   std::int32_t root = -1;
   std::int64_t leaves = 0;      ///< of an elastic order; 0: the ranks
 
+  HEDDLE_FN call_record() noexcept {}
   HEDDLE_FN bool same_as(call_record const& o) const noexcept {
     return __builtin_memcmp(this, &o, sizeof *this) == 0;
   }
@@ -96,6 +97,8 @@ HEDDLE_FN std::uint64_t hash_operation(Op const& op) noexcept {
 struct argument_fault {
   char const* what = nullptr;
   index_t a = 0, b = 0;
+  HEDDLE_FN argument_fault() noexcept {}
+  HEDDLE_FN argument_fault(char const* text, index_t x, index_t y) noexcept : what(text), a(x), b(y) {}
   HEDDLE_FN explicit operator bool() const noexcept { return what != nullptr; }
 };
 
@@ -113,7 +116,8 @@ struct posting {
   index_t const* receive_counts = nullptr;
   index_t in_stride = 0;                 ///< bytes between the pieces of an elastic input
   argument_fault fault;
-  bool in_inside_out = false;  ///< in place: the input is a legal part of the output
+
+  HEDDLE_FN posting() noexcept {}
 };
 
 }  // namespace heddle::detail

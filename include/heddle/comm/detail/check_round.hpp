@@ -73,7 +73,7 @@ template <class C>
 HEDDLE_FN call_verdict agree_on(C& comm, call_verdict mine) {
   channel const key = collective_channel(traffic::check);
   for (int d = 1; d < comm.size(); d *= 2) {
-    call_verdict other;
+    call_verdict other{};
     shift_exchange(comm, d, key, {&mine, sizeof mine}, {&other, sizeof other});
     if (other.lowest < mine.lowest) mine.lowest = other.lowest;
     if (other.highest > mine.highest) mine.highest = other.highest;

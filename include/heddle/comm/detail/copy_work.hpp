@@ -136,7 +136,7 @@ struct copy_work : work_base {
   }
 
   HEDDLE_FN sent_amount sent(int ranks, int me) const noexcept {
-    sent_amount s;
+    sent_amount s{};
     auto const add = [&s, this](index_t messages, index_t elements) {
       if (elements == 0) return;
       s.messages += messages;

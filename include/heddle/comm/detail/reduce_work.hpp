@@ -76,7 +76,7 @@ struct reduce_work : work_base {
 
   /// The bytes of direct reduce-scatter, and of handing out the blocks; the accumulator travels in elastic pieces.
   HEDDLE_FN sent_amount sent(int ranks, int me) const noexcept {
-    sent_amount s;
+    sent_amount s{};
     index_t pieces = 1;
     if (shape.leaves) {
       part const own = balanced_part(shape.leaves, ranks, me);
@@ -110,7 +110,10 @@ struct reduce_work : work_base {
       index_t const n = end - at < stack::tile ? end - at : stack::tile;
       stack s(op, n);
       fold(all, at, s);
-      for (int r = 0; r < all.size; ++r) write(all, r, at, s);
+      if (kind() == traffic::all_reduce)
+        write_all(all, at, s);
+      else
+        for (int r = 0; r < all.size; ++r) write(all, r, at, s);
     }
   }
 
@@ -134,6 +137,13 @@ struct reduce_work : work_base {
     } else {
       fold_ranks(s, all.size, [&](index_t r) { return static_cast<In const*>(all.in(static_cast<int>(r))) + at; });
     }
+  }
+
+  HEDDLE_FN void write_all(peers const& all, index_t at, stack const& s) const {
+    write(all, 0, at, s);  // finished and rounded once, then copied
+    T const* const first = static_cast<T const*>(all.out(0)) + at;
+    for (int r = 1; r < all.size; ++r)
+      __builtin_memcpy(static_cast<T*>(all.out(r)) + at, first, static_cast<std::size_t>(s.size()) * sizeof(T));
   }
 
   HEDDLE_FN void write(peers const& all, int r, index_t at, stack const& s) const {

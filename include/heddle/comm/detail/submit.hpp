@@ -19,7 +19,7 @@ struct collective_task {
   C* comm;
   Work work;
   collective_options options;
-  message_scratch scratch;
+  message_scratch scratch{};
 
   HEDDLE_FN void operator()(index_t, int) const {
     Work w = work;
@@ -37,12 +37,19 @@ HEDDLE_FN void submit_collective(C& comm, E& exec, Work const& work, collective_
   using task = collective_task<C, Work>;
   static_assert(queueable_task<task>, "the operation of a reduction must be trivially copyable and small");
   scratch_frame<E> frame(exec);
-  message_scratch scratch;
+  message_scratch scratch{};
   if constexpr (!shares_memory<C>) {
     std::size_t const bytes = work.post.fault ? 0 : scratch_bytes(work, comm.size(), comm.rank());
     scratch = {frame.template take<std::byte>(static_cast<index_t>(bytes)), bytes};
   }
-  exec.for_each_tile(1, task{&comm, work, options, scratch});
+  if constexpr (shares_memory<C> && !immediate_executor<E>) {
+    std::uint64_t const number = comm.note_submission();
+    exec.for_each_tile(1, task{&comm, work, options, scratch});
+    submit_cleanup(exec, [c = &comm, number] { c->after_collective(number); });
+  } else {
+    if constexpr (shares_memory<C>) comm.note_submission();
+    exec.for_each_tile(1, task{&comm, work, options, scratch});
+  }
 }
 
 template <class V>
@@ -68,7 +75,7 @@ HEDDLE_FN void set_counts(Work& w, V const& counts, int ranks) noexcept {
 
 template <class T>
 HEDDLE_FN copy_work make_copy(traffic kind, index_t n, int root, int ranks) noexcept {
-  copy_work w;
+  copy_work w{};
   w.post.call = make_call<T>(kind, n, root);
   w.element = sizeof(T);
   w.total = n;

@@ -37,11 +37,12 @@ struct peers {
 struct work_base {
   posting post;
 
+  HEDDLE_FN work_base() noexcept {}
   HEDDLE_FN traffic kind() const noexcept { return static_cast<traffic>(post.call.kind); }
   HEDDLE_FN int root() const noexcept { return post.call.root; }
 
   HEDDLE_FN void fail(char const* what, index_t a = 0, index_t b = 0) noexcept {
-    if (!post.fault) post.fault = {what, a, b};
+    if (!post.fault) post.fault = argument_fault(what, a, b);
   }
   HEDDLE_FN void require(bool holds, char const* what, index_t a = 0, index_t b = 0) noexcept {
     if (!holds) fail(what, a, b);

@@ -52,7 +52,7 @@ class thread_communicator {
   HEDDLE_FN double deadline_seconds() const noexcept { return seconds_; }
 
   /// Sends bytes. Up to 4096 bytes are copied, unless 16 such messages of this rank are unread; else it waits until
-  /// they were received. Errors: timeout, peer_failed, truncated.
+  /// they were received: a large message to oneself needs `start_send`. Errors: timeout, peer_failed, truncated.
   HEDDLE_FN void send(int peer, channel key, const_bytes data) {
     detail::mailbox box = mailbox_to(peer);
     if (detail::message* const m = post(box, peer, key, data)) box.finish(m, peer);
@@ -102,15 +102,25 @@ class thread_communicator {
     return c;
   }
 
+  /// A collective is about to be submitted to a queue; returns its number among them. For collectives.hpp.
+  HEDDLE_FN std::uint64_t note_submission() noexcept { return ++submitted_; }
+  /// Runs in the queue after collective `number`, even where the queue has failed: a queue that left it out would
+  /// leave the peers waiting.
+  HEDDLE_FN void after_collective(std::uint64_t number) noexcept {
+    if (__atomic_load_n(&entered_, __ATOMIC_ACQUIRE) < number) fail("earlier work of its queue failed or was cancelled");
+  }
+
   /// Runs a collective over shared memory; for the operations of collectives.hpp.
   template <class Work>
   HEDDLE_FN void collective(Work const& work, collective_options const& options = {}) {
     HEDDLE_EXPECTS(group_ != nullptr, "an empty communicator has no peers");
+    __atomic_add_fetch(&entered_, std::uint64_t{1}, __ATOMIC_RELEASE);
     busy_flag const one(group_->seat_of(rank_).collecting, "two threads run collectives with one communicator");
     if (poisoned_) throw error(errc::revoked, "an earlier failure has ended this communicator");
     double const seconds = options.deadline_s > 0 ? options.deadline_s : seconds_;
     detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds};
-    detail::op_result const r = detail::collective_call<Work>(context, work).run();
+    detail::op_result r;
+    detail::collective_call<Work>(context, work).run(r);
     poisoned_ = r.poisons;
     if (r.ok) return add(work.kind(), work.sent(size(), rank_));
     if (r.own) std::rethrow_exception(r.own);
@@ -144,6 +154,8 @@ class thread_communicator {
     std::swap(sequence_, o.sequence_);
     std::swap(poisoned_, o.poisoned_);
     std::swap(seconds_, o.seconds_);
+    std::swap(submitted_, o.submitted_);
+    std::swap(entered_, o.entered_);
     std::swap(counts_, o.counts_);
   }
   HEDDLE_FN void leave(text const& how) noexcept {
@@ -171,6 +183,8 @@ class thread_communicator {
   std::uint64_t sequence_;
   bool poisoned_;
   double seconds_;
+  std::uint64_t submitted_ = 0;  ///< collectives handed to queues, the host's count
+  std::uint64_t entered_ = 0;    ///< atomic: collectives begun
   traffic_counts counts_;
 };
 

@@ -24,6 +24,11 @@ struct op_result {
   bool poisons = false;  ///< the handle must not be used again
   failure why;
   std::exception_ptr own;  ///< what this rank's user operation threw
+
+  HEDDLE_FN op_result() noexcept {}
+  op_result(op_result const&) = delete;
+  op_result& operator=(op_result const&) = delete;
+  HEDDLE_FN ~op_result() {}
 };
 
 template <class Work>
@@ -38,9 +43,8 @@ class collective_call {
   collective_call(collective_call const&) = delete;
   collective_call& operator=(collective_call const&) = delete;
 
-  HEDDLE_FN op_result run() {
-    op_result r;
-    if (!enter(r)) return r;
+  HEDDLE_FN void run(op_result& r) {
+    if (!enter(r)) return;
     op_slot& mine = slot(c_.rank);
     mine.post = work_.post;
     mine.post.call.sequence = c_.sequence + 1;
@@ -53,7 +57,6 @@ class collective_call {
       work_.local(everyone(), c_.rank);
     if (!r.ok) quiesce();
     __atomic_add_fetch(&record_.left, 1u, __ATOMIC_ACQ_REL);
-    return r;
   }
 
  private:
@@ -62,7 +65,7 @@ class collective_call {
   }
   HEDDLE_FN bool inlined() const noexcept { return !work_.post.fault && work_.fits_inline(group_.size); }
   HEDDLE_FN peers everyone() noexcept {
-    peers p;
+    peers p{};
     p.first = reinterpret_cast<std::byte const*>(&slot(0).post);
     p.stride = sizeof(op_slot);
     p.payload = offsetof(op_slot, payload) - offsetof(op_slot, post);

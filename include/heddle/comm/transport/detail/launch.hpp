@@ -73,6 +73,11 @@ struct rank_thread {
   std::uint32_t when = 0;
   bool secondary = false;  ///< another rank's failure that was passed on
 
+  HEDDLE_FN rank_thread() noexcept {}
+  rank_thread(rank_thread const&) = delete;
+  rank_thread& operator=(rank_thread const&) = delete;
+  HEDDLE_FN ~rank_thread() {}
+
   HEDDLE_FN void failed(std::exception_ptr e, bool passed_on) noexcept {
     when = __atomic_add_fetch(&run->failures, 1u, __ATOMIC_RELAXED);
     thrown = static_cast<std::exception_ptr&&>(e);

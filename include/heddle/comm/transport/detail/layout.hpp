@@ -20,6 +20,9 @@ struct failure {
   errc code = errc::peer_failed;
   int rank = -1;
   text what;
+
+  HEDDLE_FN failure() noexcept {}
+  HEDDLE_FN failure(errc c, int r, text const& w) noexcept : code(c), rank(r), what(w) {}
 };
 
 // Bits of a record's `state`: generation (16), winner (12), status (2), W: somebody is parked, R: revoked.
@@ -43,6 +46,8 @@ struct alignas(128) op_slot {
   std::uint64_t posted_sequence = 0;  ///< atomic; the last operation whose posting is complete here
   failure reason;
   alignas(64) std::byte payload[inline_payload_bytes];
+
+  HEDDLE_FN op_slot() noexcept {}
 };
 
 /// One operation in flight. Each word on a line of its own.
@@ -54,6 +59,8 @@ struct alignas(128) op_record {
   alignas(128) std::uint64_t done = 0;
   std::uint64_t chunks = 0;
   std::uint32_t inlined = 0;
+
+  HEDDLE_FN op_record() noexcept {}
 };
 
 /// A message between posting and receipt. Lives in the pool of its source.
@@ -68,6 +75,8 @@ struct message {
   std::size_t size = 0;
   void const* data = nullptr;
   message* next = nullptr;
+
+  HEDDLE_FN message() noexcept {}
 };
 
 /// What belongs to one rank of a group.
@@ -80,6 +89,8 @@ struct alignas(128) seat {
   std::uint32_t receiving = 0, collecting = 0;  ///< atomic: detect two threads in one handle
   message pool[eager_messages + rendezvous_messages];
   alignas(64) std::byte eager_data[eager_messages][eager_bytes];
+
+  HEDDLE_FN seat() noexcept {}
 };
 
 /// All that the ranks of a group share; followed in memory by the slots and the seats.
@@ -97,6 +108,7 @@ struct alignas(128) thread_group {
   std::uint32_t lock = 0;                            ///< of the root's list
   alignas(128) op_record records[records_per_group];
 
+  HEDDLE_FN thread_group() noexcept {}
   HEDDLE_FN op_slot* slots() noexcept { return reinterpret_cast<op_slot*>(this + 1); }
   HEDDLE_FN op_slot& slot(int record, int r) noexcept { return slots()[record * size + r]; }
   HEDDLE_FN seat& seat_of(int r) noexcept {

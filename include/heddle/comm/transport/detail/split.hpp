@@ -24,7 +24,7 @@ class number_list {
 
 /// A call of `split` as an all_gather of `each` numbers per rank.
 HEDDLE_FN copy_work split_step(std::int64_t const* in, int each, std::int64_t* out, int ranks) noexcept {
-  copy_work w;
+  copy_work w{};
   w.post.call = make_call<std::int64_t>(traffic::all_gather, index_t{each} * ranks);
   w.post.call.kind = static_cast<int>(traffic::split);
   w.element = 8;
@@ -41,7 +41,7 @@ struct split_place {
   int size = 0, rank = 0, leader = -1;
 };
 HEDDLE_FN split_place place_in_split(number_list const& pairs, int ranks, int rank) noexcept {
-  split_place p;
+  split_place p{};
   for (int r = 0; r < ranks; ++r) {
     if (pairs[2 * r] != pairs[2 * rank]) continue;
     if (p.leader < 0) p.leader = r;
@@ -59,6 +59,7 @@ inline thread_communicator thread_communicator::split(int color, int key) {
   int const p = size();
   detail::number_list const pairs(2 * p), groups(p);
   std::int64_t const mine[2] = {color, key};
+  submitted_ += 2;
   collective(detail::split_step(mine, 2, pairs.data(), p));
   detail::split_place const place = detail::place_in_split(pairs, p, rank_);
 
