@@ -24,7 +24,7 @@ view<float, 1> output(std::vector<float>& v) {
 }
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 17, 4096, 16384, 16385, 20001}) {
     std::vector<float> const a = test::random_floats(n, 1, 1), b = test::random_floats(n, 2, 1);
@@ -44,7 +44,7 @@ TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test:
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[algorithm]", test::tile_cases) {
   TestType setup;
   index_t const rows = 9, columns = 70;
   std::vector<float> const x = test::random_floats(rows * columns, 5, 1);
@@ -68,7 +68,7 @@ TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[alg
   REQUIRE_THROWS_AS(copy(setup.exec, in, view<float, 2>(same.data(), dims<2>(columns, rows))), contract_error);
 }
 
-TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 4095, 4096, 10000}) {
     std::vector<int> calls(n, 0);

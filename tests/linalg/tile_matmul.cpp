@@ -41,7 +41,7 @@ constexpr index_t sizes[][3] = {{1, 1, 1},    {5, 7, 6},     {13, 31, 17}, {14, 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::tile_cases) {
   TestType setup;
   for (auto const& size : sizes) {
     index_t const m = size[0], n = size[1], k = size[2];
@@ -54,7 +54,7 @@ TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::exe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogue", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogue", "[linalg]", test::tile_cases) {
   TestType setup;
   index_t const m = 33, n = 37, k = 29;
   std::vector<float> const a = test::random_floats(m * k, 1, 1), b = test::random_floats(k * n, 2, 1);
@@ -77,7 +77,7 @@ TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::tile_cases) {
   TestType setup;
   index_t const m = 17, n = 35, k = 70;
   std::vector<float> const a = test::random_floats(m * k, 1, 1), b = test::random_floats(k * n, 2, 1);
@@ -92,7 +92,7 @@ TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::execut
   for (index_t i = 0; i < m * n; ++i) REQUIRE(c[i].bits == bf16(want[i]).bits);
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "[linalg]", test::tile_cases) {
   TestType setup;
   // The product underflows to -0; zeros added behind the last k would make it +0.
   float const a[] = {-1e-30f}, b[] = {1e-30f};
@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "
   REQUIRE(bit_cast<std::uint32_t>(c[0]) == 0x80000000u);
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", test::tile_cases) {
   TestType setup;
   std::vector<float> v(12, 1.0f), c(12, 7.0f);
   REQUIRE_THROWS_AS(
