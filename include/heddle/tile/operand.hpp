@@ -87,8 +87,7 @@ struct column {
 template <class T, int Rows, int Columns>
 struct storage {
   using element = T;
-  static constexpr int pitch =
-      (Columns * static_cast<int>(sizeof(T)) + 63) / 64 * 64 / static_cast<int>(sizeof(T));
+  static constexpr int pitch = (Columns * static_cast<int>(sizeof(T)) + 63) / 64 * 64 / static_cast<int>(sizeof(T));
   index_t rows, columns, last_columns;
   alignas(64) T at[Rows * pitch];
 
