@@ -5,6 +5,12 @@
 /// Everything that needs no third party, with the cpu backend; report/ is left out. For short compile times include
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
+#include <heddle/algorithm/copy.hpp>
+#include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/monoid.hpp>
+#include <heddle/algorithm/reduce.hpp>
+#include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
 #include <heddle/attention/layer.hpp>
@@ -24,6 +30,7 @@
 #include <heddle/backend/cpu/tile_reduce.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/checkpoint/convert.hpp>
 #include <heddle/checkpoint/crc32c.hpp>
 #include <heddle/checkpoint/dtype.hpp>
 #include <heddle/checkpoint/file.hpp>
@@ -35,6 +42,19 @@
 #include <heddle/checkpoint/safetensors_writer.hpp>
 #include <heddle/checkpoint/store.hpp>
 #include <heddle/checkpoint/store_writer.hpp>
+#include <heddle/comm/channel.hpp>
+#include <heddle/comm/collectives.hpp>
+#include <heddle/comm/communicator.hpp>
+#include <heddle/comm/counting.hpp>
+#include <heddle/comm/counts.hpp>
+#include <heddle/comm/elastic.hpp>
+#include <heddle/comm/exact_sum.hpp>
+#include <heddle/comm/exchanges.hpp>
+#include <heddle/comm/failure_guard.hpp>
+#include <heddle/comm/operations.hpp>
+#include <heddle/comm/point_to_point.hpp>
+#include <heddle/comm/reductions.hpp>
+#include <heddle/comm/transport/thread.hpp>
 #include <heddle/config.hpp>
 #include <heddle/core/arith.hpp>
 #include <heddle/core/bf16.hpp>
@@ -45,8 +65,11 @@
 #include <heddle/core/fp8.hpp>
 #include <heddle/core/math.hpp>
 #include <heddle/core/math_exponential.hpp>
+#include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
+#include <heddle/core/math_weight.hpp>
+#include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor.hpp>
@@ -62,6 +85,7 @@
 #include <heddle/exec/memory.hpp>
 #include <heddle/exec/observed.hpp>
 #include <heddle/exec/observer.hpp>
+#include <heddle/exec/plan.hpp>
 #include <heddle/exec/queued.hpp>
 #include <heddle/exec/recorder.hpp>
 #include <heddle/exec/reference_executor.hpp>
@@ -74,9 +98,15 @@
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>
 #include <heddle/mesh/box.hpp>
+#include <heddle/mesh/mesh.hpp>
 #include <heddle/mesh/placement.hpp>
+#include <heddle/mesh/propagate.hpp>
 #include <heddle/mesh/runs.hpp>
 #include <heddle/model/decoder.hpp>
+#include <heddle/model/rank_state.hpp>
+#include <heddle/model/trainer.hpp>
+#include <heddle/model/trainer_checkpoint.hpp>
+#include <heddle/model/trainer_options.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>
@@ -107,6 +137,7 @@
 #include <heddle/optim/schedule.hpp>
 #include <heddle/optim/sgd.hpp>
 #include <heddle/optim/shard.hpp>
+#include <heddle/parallel/gradient_reducer.hpp>
 #include <heddle/parallel/gradient_sum.hpp>
 #include <heddle/parallel/parameter_list.hpp>
 #include <heddle/pipeline/generate.hpp>

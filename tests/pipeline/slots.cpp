@@ -85,4 +85,8 @@ TEST_CASE("slots of an impossible order are refused", "[pipeline]") {
   pl::schedule s(1, 1, 1);
   s.on(0) = {{pl::op_kind::backward_weight, 0, 0}, {pl::op_kind::forward, 0, 0}};
   CHECK_THROWS_AS(pl::slots(s), heddle::contract_error);
+  s.on(0) = {{pl::op_kind::forward, 0, 1}};
+  CHECK_THROWS_AS(pl::slots(s), heddle::contract_error);
+  s.on(0) = {{pl::op_kind::forward, 1, 0}};
+  CHECK_THROWS_AS(pl::slots(s), heddle::contract_error);
 }

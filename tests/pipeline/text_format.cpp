@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/pipeline/generate.hpp>
 #include <heddle/pipeline/text_format.hpp>
+#include <heddle/pipeline/verify.hpp>
 #include <support/catch.hpp>
 
 namespace pl = heddle::pipeline;
@@ -95,4 +96,39 @@ TEST_CASE("the parser goes on behind a fault, and stops at its limit", "[pipelin
   std::string many = "heddle-schedule version=1 P=1 S=1 M=1 placement=0 pass=training provenance=\"\"\n0:";
   for (int i = 0; i < 5000; ++i) many += " ?";
   CHECK(pl::parse(many).faults.size() == pl::parse_report::most);
+}
+
+TEST_CASE("broken texts and schedules are reported, whatever they hold", "[pipeline]") {
+  char const alphabet[] = "0123456789.,:=<>{}\" \nFBWOagPSM-\0\xff";
+  unsigned state = 12345;
+  auto random = [&state](std::size_t below) {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<std::size_t>(state >> 8) % below;
+  };
+  int read = 0, right = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = small;
+    for (std::size_t edits = 1 + random(4); edits > 0 && !text.empty(); --edits) {
+      std::size_t const at = random(text.size());
+      if (random(3) == 0)
+        text.erase(at, 1 + random(8));
+      else if (random(2) == 0)
+        text.insert(at, 1, alphabet[random(sizeof alphabet - 1)]);
+      else
+        text[at] = alphabet[random(sizeof alphabet - 1)];
+    }
+    pl::parse_report const r = pl::parse(text);
+    if (!r.ok()) {
+      CHECK(!r.message().empty());
+      continue;
+    }
+    ++read;
+    CHECK(pl::parse(pl::format(r.value)).value == r.value);
+    pl::transport const link{static_cast<pl::matching>(random(3)), static_cast<int>(random(4)) - 1};
+    pl::verify_report const v = pl::verify(r.value, link);
+    right += v.ok() ? 1 : 0;
+    CHECK((v.message().substr(0, 4) == "note") == v.ok());
+  }
+  CHECK(read > 100);
+  CHECK(right > 10);
 }

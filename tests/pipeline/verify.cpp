@@ -299,3 +299,36 @@ TEST_CASE("few microbatches are noted, and long reports are cut", "[pipeline]") 
   CHECK(r.violations.size() == pl::verify_report::most);
   CHECK(r.suppressed == 5000);
 }
+
+TEST_CASE("no schedule makes the verifier fail", "[pipeline]") {
+  unsigned state = 99;
+  auto random = [&state](int below) {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<int>((state >> 8) % static_cast<unsigned>(below));
+  };
+  auto number = [&](int usual) {
+    int const odd[] = {-1, 0x7fffffff, -0x7fffffff - 1, 5};
+    return random(12) == 0 ? odd[random(4)] : random(usual);
+  };
+  for (int round = 0; round < 4000; ++round) {
+    pl::schedule s =
+        pl::one_forward_one_backward(1 + random(3), 1 + random(3), static_cast<pl::backward_form>(random(3)));
+    for (int edits = random(8); edits > 0; --edits) {
+      pl::operation const op{static_cast<op_kind>(random(12)), number(3), number(3), random(3)};
+      auto& list = s.on(random(s.devices));
+      if (!list.empty() && random(3) == 0)
+        list[static_cast<std::size_t>(random(static_cast<int>(list.size())))] = op;
+      else
+        list.insert(list.begin() + random(static_cast<int>(list.size()) + 1), op);
+    }
+    if (random(6) == 0) s.placement[0] = number(3);
+    if (random(20) == 0) s.stages = number(4);
+    if (random(20) == 0) s.microbatches = number(4);
+    if (random(20) == 0) s.devices = number(4);
+    pl::verify_options o(pl::transport{static_cast<pl::matching>(random(3)), random(4) - 1});
+    o.bytes = {{1, 2, 3}};
+    o.limit_bytes = {random(20)};
+    pl::verify_report const r = pl::verify(s, o);
+    if (!r.ok()) CHECK(!r.message().empty());
+  }
+}

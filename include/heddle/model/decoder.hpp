@@ -107,34 +107,24 @@ HEDDLE_FN auto decoder_of(decoder_sizes const& s, Source const& source, Block co
 
 }  // namespace detail
 
-/// GPT-2: learned positions, layer norm, GELU (tanh), biases. Source: Radford et al. 2019.
-///
-/// `Tied` is a type parameter since the head's name is: "wte.weight" where tied, "lm_head.weight" where not.
-template <bool Tied>
+/// GPT-2: learned positions, layer norm, GELU (tanh), biases. The head is named "wte" where it is tied to the token
+/// table, else "lm_head". Source: Radford et al. 2019.
 HEDDLE_FN auto gpt2(decoder_sizes const& s) {
   check(s);
   nn::token_source<"wte", "wpe"> const source{s.vocabulary, s.width, s.positions, 0.02};
   auto const norm = nn::name<"ln_f">(nn::layer_norm_layer{s.width, 1e-5});
-  if constexpr (Tied)
-    return detail::decoder_of(s, source, detail::gpt2_block(s),
-                              nn::sequence(norm, nn::name<"wte">(detail::head_of(s))), "h");
-  else
-    return detail::decoder_of(s, source, detail::gpt2_block(s),
-                              nn::sequence(norm, nn::name<"lm_head">(detail::head_of(s))), "h");
+  auto const head = nn::labelled<nn::linear>{s.tied ? "wte" : "lm_head", detail::head_of(s)};
+  return detail::decoder_of(s, source, detail::gpt2_block(s), nn::sequence(norm, head), "h");
 }
 
-/// Llama: RMS norm, rotary positions, grouped query heads, SwiGLU, no biases. Source: Touvron et al. 2023.
-template <bool Tied>
+/// Llama: RMS norm, rotary positions, grouped query heads, SwiGLU, no biases. The head is named "model.embed_tokens"
+/// where it is tied to the token table, else "lm_head". Source: Touvron et al. 2023.
 HEDDLE_FN auto llama(decoder_sizes const& s) {
   check(s);
   nn::token_source<"model.embed_tokens", "positions"> const source{s.vocabulary, s.width, 0, 0.02};
   auto const norm = nn::name<"model.norm">(nn::rms_norm_layer{s.width, 1e-5});
-  if constexpr (Tied)
-    return detail::decoder_of(s, source, detail::llama_block(s),
-                              nn::sequence(norm, nn::name<"model.embed_tokens">(detail::head_of(s))), "model.layers");
-  else
-    return detail::decoder_of(s, source, detail::llama_block(s),
-                              nn::sequence(norm, nn::name<"lm_head">(detail::head_of(s))), "model.layers");
+  auto const head = nn::labelled<nn::linear>{s.tied ? "model.embed_tokens" : "lm_head", detail::head_of(s)};
+  return detail::decoder_of(s, source, detail::llama_block(s), nn::sequence(norm, head), "model.layers");
 }
 
 }  // namespace heddle::model

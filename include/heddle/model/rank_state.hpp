@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/comm/exact_sum.hpp>
 #include <heddle/model/trainer_options.hpp>
 #include <heddle/optim/shard.hpp>
 #include <heddle/pipeline/run/runner.hpp>
@@ -9,6 +10,13 @@
 #include <vector>
 
 namespace heddle::model {
+
+/// What a step tells the host, the same on every rank.
+struct step_result {
+  float loss = 0;     ///< mean over all targets of the step
+  double norm = 0;    ///< of all gradients, before clipping
+  bool skipped = false;  ///< the norm was not finite: nothing was changed
+};
 
 /// The six categories in which a rank's memory is predicted and counted. Units: bytes.
 struct memory_plan {

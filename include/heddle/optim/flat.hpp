@@ -45,11 +45,11 @@ class flat_layout {
   /// Pre: sizes >= 0; bucket numbers start at 0 and never fall along the list; ranks >= 1.
   HEDDLE_FN flat_layout(std::vector<parameter> const& list, index_t ranks) : ranks_(ranks) {
     HEDDLE_EXPECTS(ranks >= 1, "at least one rank shares the buffer", ranks);
-    index_t at = 0, before = 0;
+    index_t at = 0;
     for (parameter const& p : list) {
       HEDDLE_EXPECTS(p.size >= 0, "a parameter has no negative size", p.size);
-      HEDDLE_EXPECTS(p.bucket >= before, "buckets follow each other along the list", p.bucket, before);
-      before = p.bucket;
+      HEDDLE_EXPECTS(p.bucket >= 0 && p.bucket + 1 >= buckets(), "buckets follow each other along the list", p.bucket,
+                     buckets());
       index_t const i = static_cast<index_t>(start_.size());
       while (static_cast<index_t>(buckets_.size()) <= p.bucket) buckets_.push_back({i, i, at, 0});
       start_.push_back(at);

@@ -136,24 +136,35 @@ struct step_one_by_one {
   }
 };
 
-/// The element work of one tile. A formula has `at`, `prepare(t)`, which derives the scalars of applied step t in fp64
-/// and rounds each once, and `operator()(p, g, state)` for numbers and vectors.
-template <class Formula, bool Vectors>
+/// Calls run(formula, lo, hi) for the elements of one tile, unless the step is skipped.
+///
+/// A formula has `at`; `prepare(t)`, which derives the scalars of applied step t in fp64 and rounds each once; and
+/// `operator()(p, g, state)` for numbers and vectors.
+HEDDLE_DEVICE_PASS_QUIET
+template <class Formula, class Run>
+HEDDLE_HD_FN void run_step_tile(Formula f, index_t tile, Run const& run) {
+  if (f.at.skip != nullptr && *f.at.skip != 0) return;
+  f.prepare(*f.at.applied + 1);
+  index_t const lo = tile * step_tile;
+  run(f, lo, lo + step_tile < f.at.n ? lo + step_tile : f.at.n);
+}
+
+template <class Formula>
 struct step_task {
   Formula formula;
+  HEDDLE_HD_FN void operator()(index_t tile, int) const { run_step_tile(formula, tile, step_one_by_one{}); }
+};
 
-  HEDDLE_HD_FN void operator()(index_t tile, int) const {
-    auto const& at = formula.at;
-    if (at.skip != nullptr && *at.skip != 0) return;
-    Formula f = formula;
-    f.prepare(*at.applied + 1);
-    index_t const lo = tile * step_tile;
-    index_t const hi = lo + step_tile < at.n ? lo + step_tile : at.n;
-    if constexpr (Vectors)
-      dispatch_isa(step_in_vectors{}, f, lo, hi);
-    else
-      step_one_by_one{}(f, lo, hi);
+struct dispatch_step {
+  template <class Formula>
+  HEDDLE_FN void operator()(Formula const& f, index_t lo, index_t hi) const {
+    dispatch_isa(step_in_vectors{}, f, lo, hi);
   }
+};
+template <class Formula>
+struct vector_step_task {
+  Formula formula;
+  HEDDLE_FN void operator()(index_t tile, int) const { run_step_tile(formula, tile, dispatch_step{}); }
 };
 
 struct count_task {
@@ -168,7 +179,8 @@ struct count_task {
 /// Submits the element work in tiles and then the count.
 template <class E, class Formula>
 HEDDLE_FN void submit_step(E& exec, Formula const& formula) {
-  using task = step_task<Formula, std::is_same_v<typename E::backend, cpu_tag>>;
+  constexpr bool vectors = std::is_same_v<typename E::backend, cpu_tag>;
+  using task = std::conditional_t<vectors, vector_step_task<Formula>, step_task<Formula>>;
   static_assert(queueable_task<task>);
   exec.for_each_tile((formula.at.n + step_tile - 1) / step_tile, task{formula});
   exec.for_each_tile(1, count_task{formula.at.applied, formula.at.skip});

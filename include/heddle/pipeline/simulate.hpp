@@ -166,7 +166,7 @@ HEDDLE_FN std::vector<op_place> critical_path(graph const& g, node_times const& 
 }
 
 HEDDLE_FN device_time spend(std::vector<timed_op> const& ops, index_t makespan) noexcept {
-  device_time d;
+  device_time d{};
   index_t first = makespan, last = makespan;
   bool any = false;
   for (timed_op const& t : ops) {
@@ -251,6 +251,7 @@ HEDDLE_FN std::vector<std::vector<memory_point>> memory_curve(schedule const& s,
         curve.push_back({time, live});
     };
     for (timed_op const& t : list) {
+      HEDDLE_EXPECTS(t.op.stage >= 0 && t.op.stage < s.stages, "the stage must exist", t.op.stage, s.stages);
       memory_step const step =
           step_of(t.op.kind, bytes[bytes.size() == 1 ? 0 : static_cast<std::size_t>(t.op.stage)], s.forward_only);
       change(t.start, step.at_start);

@@ -59,7 +59,10 @@ class slot_table {
            count(stage, span::deferred) * each.deferred;
   }
 
+  /// Gives a microbatch a slot, and makes room for it. Pre: slot >= 0.
   HEDDLE_FN void assign(int stage, span which, int microbatch, int slot) {
+    HEDDLE_EXPECTS(microbatch >= 0 && microbatch < microbatches_, "the microbatch must exist", microbatch,
+                   microbatches_);
     slot_[row(stage, which) * static_cast<std::size_t>(microbatches_) + static_cast<std::size_t>(microbatch)] = slot;
     int& n = count_[row(stage, which)];
     n = slot + 1 > n ? slot + 1 : n;

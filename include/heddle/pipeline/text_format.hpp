@@ -214,7 +214,7 @@ class schedule_reader {
       }
       bool const closes = !t.empty() && t.back() == '}';
       if (closes) t.remove_suffix(1);
-      operation op;
+      operation op{};
       if (read_operation(t, op)) {
         op.group = group;
         order.back().push_back(op);

@@ -16,7 +16,7 @@ namespace heddle::pipeline {
 
 /// What `verify` may assume and must hold a schedule to.
 struct verify_options {
-  transport link;                    ///< how messages travel
+  transport link{};                  ///< how messages travel
   bool ascending_weights = true;     ///< as `order::repeatable` needs it; `order::elastic` allows any order
   std::vector<stage_bytes> bytes;    ///< per stage, or one for all; empty: peaks are not computed
   std::vector<index_t> limit_bytes;  ///< per device, or one for all; empty: no limit

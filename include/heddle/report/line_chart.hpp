@@ -52,7 +52,8 @@ namespace detail {
 HEDDLE_FN bool is_finite(chart_point const& p) noexcept { return p.x - p.x == 0 && p.y - p.y == 0; }
 
 struct bounds {
-  double lo = 1, hi = 0;
+  double lo, hi;
+  HEDDLE_FN bounds() noexcept : lo(1), hi(0) {}
   HEDDLE_FN void take(double v) noexcept {
     bool const first = lo > hi;
     lo = first || v < lo ? v : lo;

@@ -62,6 +62,8 @@ HEDDLE_FN std::string duration_text(double seconds) {
 struct progress_options {
   enum class style { automatic, terminal, plain };
 
+  HEDDLE_FN progress_options() = default;
+
   std::FILE* out = stderr;
   style how = style::automatic;  ///< one line that is redrawn on a terminal, else a line now and then
   double plain_seconds = 10;     ///< between two plain lines
@@ -118,8 +120,8 @@ class progress {
  private:
   static constexpr std::size_t window = 32;
   struct sample {
-    double seconds = 0;
-    index_t done = 0;
+    double seconds;
+    index_t done;
   };
 
   static HEDDLE_FN double now() noexcept {
@@ -173,7 +175,7 @@ class progress {
   bool shown_ = false;
   double last_time_ = 0;
   std::size_t samples_ = 0;
-  sample sample_[window];
+  sample sample_[window]{};
   std::string last_;
 };
 

@@ -62,7 +62,7 @@ struct timeline {
 namespace detail {
 // How many boxes of each kind there are, and in how many the label fits at either size.
 struct label_fit {
-  int boxes = 0, at_12 = 0, at_9 = 0;
+  int boxes, at_12, at_9;
 
   /// One size for a kind, so that its boxes look alike; none where too few labels would show.
   HEDDLE_FN double size() const noexcept { return 5 * at_12 >= 4 * boxes ? 12 : 5 * at_9 >= 4 * boxes ? 9 : 0; }

@@ -42,7 +42,8 @@ template <class Program, class Ctx>
 inline constexpr index_t worker_bytes =
     (static_cast<index_t>(sizeof(typename Program::template shared<Ctx>)) + 63) / 64 * 64;
 
-/// Runs every tile with a context of type Ctx. `Body::run<Ctx>(program, shared, tile)` does one tile.
+/// Runs every tile with a context of type Ctx: `Body::run<Ctx>(program, shared, first, end)` does the tiles
+/// [first, end). Small tiles go to a worker several at a time, while every worker still gets many turns.
 template <class Ctx, class Body, class Executor, class Program>
 HEDDLE_FN void run_on_workers(Executor& exec, Program const& program) {
   static_assert(tile_program<Program, Ctx>, "a tile program has shared<Ctx>, tiles<Ctx>() and a call operator");
@@ -50,8 +51,10 @@ HEDDLE_FN void run_on_workers(Executor& exec, Program const& program) {
   if (tiles <= 0) return;
   scratch_frame<Executor> frame(exec);
   std::byte* const scratch = frame.template take<std::byte>(worker_bytes<Program, Ctx> * exec.concurrency());
-  exec.for_each_tile(tiles, [program, scratch](index_t tile, int worker) {
-    Body::template run<Ctx>(program, scratch + worker * worker_bytes<Program, Ctx>, tile);
+  index_t const turns = tiles / (index_t{16} * exec.concurrency()), group = turns < 1 ? 1 : turns > 16 ? 16 : turns;
+  exec.for_each_tile(ceil_div(tiles, group), [program, scratch, tiles, group](index_t turn, int worker) {
+    index_t const first = turn * group, end = first + group < tiles ? first + group : tiles;
+    Body::template run<Ctx>(program, scratch + worker * worker_bytes<Program, Ctx>, first, end);
   });
 }
 

@@ -9,7 +9,8 @@
 namespace heddle {
 namespace tile {
 
-/// The tile operations in vectors of one instruction set; one worker does a whole tile.
+/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile has a few rows, so
+/// that the short dependent steps of one row (trees, scalars) run beside those of the next.
 /// Lives only inside functions compiled for `Isa` (tile/targets.hpp). Pre: the columns of every operand are adjacent.
 template <class Isa>
 class cpu_context : public operand_makers<4, 64> {
@@ -231,16 +232,18 @@ template <class Program>
 struct cpu_tile {
   Program const& program;
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, void* const& shared, index_t const& tile) const {
-    cpu_context<Isa> ctx(shared, tile);
-    program(ctx);
+  HEDDLE_SHIM void operator()(Isa, void* const& shared, index_t const& first, index_t const& end) const {
+    for (index_t tile = first; tile < end; ++tile) {
+      cpu_context<Isa> ctx(shared, tile);
+      program(ctx);
+    }
   }
 };
 
 struct cpu_body {
   template <class, class Program>
-  static HEDDLE_FN void run(Program const& program, void* shared, index_t tile) {
-    dispatch_isa(cpu_tile<Program>{program}, shared, tile);
+  static HEDDLE_FN void run(Program const& program, void* shared, index_t first, index_t end) {
+    dispatch_isa(cpu_tile<Program>{program}, shared, first, end);
   }
 };
 

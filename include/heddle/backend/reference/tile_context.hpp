@@ -199,9 +199,11 @@ static_assert(tile_context<reference_context>);
 namespace detail {
 struct reference_body {
   template <class Ctx, class Program>
-  static HEDDLE_FN void run(Program const& program, void* shared, index_t tile) {
-    Ctx ctx(shared, tile);
-    program(ctx);
+  static HEDDLE_FN void run(Program const& program, void* shared, index_t first, index_t end) {
+    for (index_t tile = first; tile < end; ++tile) {
+      Ctx ctx(shared, tile);
+      program(ctx);
+    }
   }
 };
 }  // namespace detail

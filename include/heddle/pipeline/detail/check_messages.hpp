@@ -14,8 +14,8 @@ namespace heddle::pipeline::detail {
 HEDDLE_FN void check_superfluous(schedule const& s, verify_report& report) {
   for_each_op(s, [&](operation const& op, op_place at) {
     if (!is_message(op.kind)) return;
-    int const to = is_activation(op.kind) ? op.stage + 1 : op.stage - 1;
     if (op.stage < 0 || op.stage >= s.stages) return;  // reported as out of range
+    int const to = is_activation(op.kind) ? op.stage + 1 : op.stage - 1;
     if (to < 0 || to >= s.stages)
       report.add(rule::matching, {at},
                  to_string(op) + " leads to stage " + std::to_string(to) + ", which does not exist");

@@ -93,8 +93,9 @@ HEDDLE_FN int home_stage(operation const& op) noexcept {
 // V2.
 HEDDLE_FN void check_placement(schedule const& s, verify_report& report) {
   for_each_op(s, [&](operation const& op, op_place at) {
+    if (op.stage < 0 || op.stage >= s.stages) return;  // reported as out of range
     int const home = home_stage(op);
-    if (home < 0 || home >= s.stages) return;  // reported as out of range, or by the messages' check
+    if (home < 0 || home >= s.stages) return;  // reported by the messages' check
     int const device = s.placement[static_cast<std::size_t>(home)];
     if (device != at.device)
       report.add(rule::placement, {at},

@@ -53,6 +53,7 @@ class graph {
     }
     bool const lowered = is_lowered(s);
     for_each_op(s, [&](operation const& op, op_place here) {
+      if (!table.in_range(op)) return;
       for_each_dependency(s, table, lowered, op, [&](op_place dep) {
         if (dep.device == here.device && of(dep) >= of(here))
           backward_.push_back({dep, here});

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/nn/ends.hpp>
 #include <heddle/pipeline/run/links.hpp>
 #include <heddle/pipeline/run/stage_memory.hpp>
 #include <heddle/pipeline/schedule.hpp>
 
-#include <memory>
+#include <vector>
 
 namespace heddle::pipeline {
+
+/// When an operation of the last pass ran. Units: nanoseconds of the monotonic clock.
+struct operation_times {
+  std::int64_t begin = 0;  ///< the queue came to it
+  std::int64_t ready = 0;  ///< its message was there
+  std::int64_t end = 0;
+};
 
 /// What one device does in one pass over a schedule: everything that the runner asks its owner for.
 ///
@@ -40,12 +48,12 @@ class runner {
   HEDDLE_FN runner(Compute& compute, Stage const& stage, plan_type const& plan, schedule const& order, int device,
                    stage_memory<Compute>& memory, stage_links<Comm>& links, host_space& communication, index_t rows)
       : compute_(&compute), stage_(&stage), plan_(&plan), order_(&order), device_(device), memory_(&memory),
-        links_(&links), poison_(false) {
+        links_(&links), times_(order.on(device).size()), now_(nullptr), poison_(false) {
     index_t const width = stage.source.width();
     if (!stage.last)
-      activation_out_ = std::make_unique<box>(compute, communication, links.activation_out, 1, rows, width);
+      activation_out_ = make_owned<box>(compute, communication, links.activation_out, 1, rows, width);
     if (!stage.first)
-      gradient_out_ = std::make_unique<box>(compute, communication, links.gradient_out, 0, rows, width);
+      gradient_out_ = make_owned<box>(compute, communication, links.gradient_out, 0, rows, width);
   }
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
@@ -54,18 +62,25 @@ class runner {
   /// Overwrites every activation with NaN as soon as its life is over.
   HEDDLE_FN void poison(bool on) noexcept { poison_ = on; }
 
-  /// Submits the whole schedule. `mark(operation, submitted)` is called around each operation.
-  template <stage_work Work, class Mark>
-  HEDDLE_FN void run(Work& work, Mark const& mark) {
-    for (operation const& op : order_->on(device_)) {
-      mark(op, false);
+  /// Submits the whole schedule.
+  template <stage_work Work>
+  HEDDLE_FN void run(Work& work) {
+    std::vector<operation> const& ops = order_->on(device_);
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      operation const& op = ops[i];
       nn::frame const frame = memory_->frame(op.microbatch);
+      now_ = &times_[i];
+      stamp(&now_->begin);
       if (op.kind == op_kind::forward) forward(work, op.microbatch, frame);
       if (op.kind == op_kind::backward_input || op.kind == op_kind::backward) backward(work, op.microbatch, frame);
+      if (op.kind == op_kind::backward_weight) stamp(&now_->ready);
       if (op.kind == op_kind::backward_weight || op.kind == op_kind::backward) weights(work, op.microbatch, frame);
-      mark(op, true);
+      stamp(&now_->end);
     }
+    now_ = nullptr;
   }
+  /// When each operation of this device ran in the last pass, in the schedule's order. Pre: the queue has passed it.
+  HEDDLE_FN std::vector<operation_times> const& times() const noexcept { return times_; }
 
   /// Submits the forward passes alone: no gradient is touched. Pre: nothing else of the schedule is in flight.
   template <stage_work Work>
@@ -97,6 +112,7 @@ class runner {
     if (!stage_->first)
       receive_into(*compute_, links_->activation_in, 0, key(traffic::activation, m),
                    stage_->template input<T>(*plan_, frame));
+    if (now_) stamp(&now_->ready);
     view<T, 2> const y = activation_out_ ? activation_out_->prepare() : view<T, 2>();
     stage_->forward(work.begin_call(m), work.weights(), work.batch(m), y, work.loss(m), *plan_, frame);
     if (activation_out_) activation_out_->send(key(traffic::activation, m));
@@ -107,6 +123,7 @@ class runner {
     if (!stage_->last)
       receive_into(*compute_, links_->gradient_in, 1, key(traffic::gradient, m),
                    stage_->template cotangent<T>(*plan_, frame));
+    if (now_) stamp(&now_->ready);
     view<T, 2> const dx = gradient_out_ ? gradient_out_->prepare() : view<T, 2>();
     stage_->backward_input(work.begin_call(m), work.weights(), work.batch(m), work.scale(), dx, *plan_, frame);
     if (gradient_out_) gradient_out_->send(key(traffic::gradient, m));
@@ -124,6 +141,9 @@ class runner {
       memory_->poison(nn::life::deferred, m);
     }
   }
+  HEDDLE_FN void stamp(std::int64_t* to) {
+    compute_->for_each_tile(1, [to](index_t, int) { *to = deadline::now_ns(); });
+  }
   static HEDDLE_FN channel key(traffic kind, int microbatch) {
     return make_channel(static_cast<unsigned>(kind), 0, microbatch);
   }
@@ -135,7 +155,9 @@ class runner {
   int device_;
   stage_memory<Compute>* memory_;
   stage_links<Comm>* links_;
-  std::unique_ptr<box> activation_out_, gradient_out_;
+  owned<box> activation_out_, gradient_out_;
+  std::vector<operation_times> times_;
+  operation_times* now_;
   bool poison_;
 };
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/comm/collectives.hpp>
+#include <heddle/model/rank_state.hpp>
+#include <heddle/report/json_lines.hpp>
+#include <heddle/report/line_chart.hpp>
+#include <heddle/report/progress.hpp>
+
+#include "settings.hpp"
+
+#include <memory>
+#include <utility>
+
+/// @file
+/// What a run leaves behind: the progress line, metrics.jsonl, loss.svg, pipeline.svg, trace.json.
+
+namespace train_gpt {
+
+/// What one rank did in the last step.
+struct rank_trace {
+  int rank = 0;
+  heddle::pipeline::schedule schedule;
+  std::vector<heddle::pipeline::operation_times> times;
+};
+
+/// Written into every checkpoint.
+std::vector<std::pair<std::string, std::string>> describe_run(settings const& s);
+heddle::text stop_message(settings const& s, heddle::index_t done);
+
+/// The reports of rank 0.
+class journal {
+ public:
+  journal(settings const& s, heddle::model::trainer_options const& o, examples::text_data const& text,
+          heddle::model::memory_plan const& memory, heddle::index_t first);
+  void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr, std::int64_t begin_ns,
+            double waited);
+  void finish(heddle::index_t done, std::vector<rank_trace> const& traces, heddle::model::memory_plan const& measured,
+              bool stopped);
+
+ private:
+  void draw_loss();
+  void draw_pipeline(std::vector<rank_trace> const& traces);
+
+  settings const* s_;
+  heddle::model::trainer_options options_;
+  heddle::model::memory_plan predicted_;
+  double bigram_ = 0;
+  heddle::index_t first_ = 0;
+  std::int64_t started_ns_ = 0, train_ns_ = 0;
+  double last_held_out_ = -1, held_out_shown_ = -1;
+  std::vector<heddle::report::chart_point> train_, valid_;
+  std::unique_ptr<heddle::report::json_lines> metrics_;
+  std::unique_ptr<heddle::report::progress> progress_;
+};
+
+/// The share of the last step that ranks spent waiting for messages, as a mean over all ranks.
+template <class Trainer, class Comm>
+double waiting_share(Trainer& trainer, Comm& world) {
+  std::int64_t waited = 0, first = 0, last = 0;
+  for (auto const& t : trainer.times()) {
+    waited += t.ready - t.begin;
+    if (first == 0) first = t.begin;
+    last = t.end;
+  }
+  double share[1] = {last > first ? static_cast<double>(waited) / static_cast<double>(last - first) : 0};
+  heddle::all_reduce(world, trainer.compute(), heddle::view<double const, 1>(share, heddle::dims<1>(1)),
+                     heddle::view<double, 1>(share, heddle::dims<1>(1)), heddle::mean{});
+  trainer.compute().synchronize();
+  return share[0];
+}
+
+/// The operation times of all ranks, on rank 0; others get nothing.
+template <class Trainer, class Comm>
+std::vector<rank_trace> gather_traces(Trainer& trainer, Comm& world) {
+  namespace hd = heddle;
+  std::vector<rank_trace> all;
+  auto const key = hd::make_channel(4);
+  if (world.rank() != 0) {
+    auto const& t = trainer.times();
+    world.send(0, key, {t.data(), t.size() * sizeof(t[0])});
+    return all;
+  }
+  hd::model::trainer_options const& o = trainer.options();
+  for (int r = 0; r < world.size(); ++r) {
+    rank_trace trace;
+    hd::coordinates const at = o.mesh.coordinates_of(r);
+    trace.rank = r;
+    trace.schedule = hd::model::schedule_of(o, at.on<hd::axis::dp>());
+    trace.times.resize(trace.schedule.on(at.on<hd::axis::pp>()).size());
+    if (r == 0)
+      trace.times = trainer.times();
+    else
+      world.receive(r, key, {trace.times.data(), trace.times.size() * sizeof(trace.times[0])});
+    all.push_back(std::move(trace));
+  }
+  return all;
+}
+
+}  // namespace train_gpt

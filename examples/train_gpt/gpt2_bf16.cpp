@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "train.hpp"
+
+namespace train_gpt {
+
+void train_gpt2_bf16(settings const& s, examples::text_data const& text, heddle::thread_communicator& world,
+                heddle::threads_executor& exec) {
+  train<heddle::bf16>(s, text, world, exec, heddle::model::gpt2(s.sizes));
+}
+
+}  // namespace train_gpt
