@@ -50,6 +50,10 @@ TEST_CASE("message algorithms send what their formulas say", "[comm]") {
         check(c.counts().bytes_of(traffic::scatter) == (r == root ? 2 * n * (p - 1) : 0), "scatter" + at);
         all_to_all(c, exec, as_view(wide), as_view(other));
         check(c.counts().bytes_of(traffic::all_to_all) == 2 * n * (p - 1), "all_to_all" + at);
+        index_t messages = 0;
+        for (int k = 0; k < traffic_kinds && n == 0; ++k)
+          messages += static_cast<traffic>(k) == traffic::check ? 0 : c.counts().messages[k];
+        check(messages == 0, "no message for an empty block" + at);
         index_t sent = c.counts().payload_bytes(), received = c.received().payload_bytes();
         all_reduce(comm, exec, view<index_t, 1>(&sent, dims<1>(1)), view<index_t, 1>(&sent, dims<1>(1)));
         all_reduce(comm, exec, view<index_t, 1>(&received, dims<1>(1)), view<index_t, 1>(&received, dims<1>(1)));

@@ -250,9 +250,11 @@ TEST_CASE("an operation that does not commute keeps the order of ranks", "[comm]
         std::vector<matrix> in = filled(n, leaf(comm.rank())), out(in.size());
         all_reduce(comm, exec, as_view(in), as_view(out), matrix_product{});
         check(out == filled(n, right), "all_reduce");
-        std::vector<matrix> at_root(comm.rank() == p - 1 ? in.size() : 0);
-        reduce_to_root(comm, exec, as_view(in), as_view(at_root), p - 1, matrix_product{});
-        check(comm.rank() != p - 1 || at_root == filled(n, right), "reduce_to_root");
+        for (int root = 0; root < p; ++root) {
+          std::vector<matrix> at_root(comm.rank() == root ? in.size() : 0);
+          reduce_to_root(comm, exec, as_view(in), as_view(at_root), root, matrix_product{});
+          check(comm.rank() != root || at_root == filled(n, right), "reduce_to_root");
+        }
       });
       check.finish();
     }

@@ -118,7 +118,7 @@ class thread_communicator {
     busy_flag const one(group_->seat_of(rank_).collecting, "two threads run collectives with one communicator");
     if (poisoned_) throw error(errc::revoked, "an earlier failure has ended this communicator");
     double const seconds = options.deadline_s > 0 ? options.deadline_s : seconds_;
-    detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds};
+    detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds, &spins_};
     detail::op_result r;
     detail::collective_call<Work>(context, work).run(r);
     poisoned_ = r.poisons;
@@ -185,6 +185,7 @@ class thread_communicator {
   double seconds_;
   std::uint64_t submitted_ = 0;  ///< collectives handed to queues, the host's count
   std::uint64_t entered_ = 0;    ///< atomic: collectives begun
+  spin_budget spins_;
   traffic_counts counts_;
 };
 
