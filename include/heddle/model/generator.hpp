@@ -33,7 +33,7 @@ struct generator_options {
 template <class Model, class T, executor E>
 class generator {
  public:
-  using form = decoding_t<Model>;
+  using form = decoding_t<std::remove_const_t<Model>>;
 
   /// Pre: the weights were made for this model and outlive the generator; 1 <= capacity <= rows of the model's position
   /// table, where it has one. Errors: contract_error.
