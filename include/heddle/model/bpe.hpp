@@ -156,7 +156,7 @@ HEDDLE_FN void bpe::read_vocabulary(std::string_view text, detail::byte_alphabet
     checkpoint::json const& item = root.items[i];
     index_t id = 0;
     if (!item.as_index(id) || id >= static_cast<index_t>(n))
-      faults.add(root.keys[i], item.position, "must have a number from 0 to " + std::to_string(n) + " - 1");
+      faults.add(root.keys[i], item.position, "must have a number from 0 to " + std::to_string(n - 1));
     else if (seen[static_cast<std::size_t>(id)])
       faults.add(root.keys[i], item.position, "has the number of another token, " + std::to_string(id));
     else if (!alphabet.bytes_of(root.keys[i], bytes) || bytes.empty())

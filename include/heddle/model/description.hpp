@@ -138,17 +138,19 @@ HEDDLE_FN decoder_description describe(checkpoint::store const& from, index_t he
   return d;
 }
 
-/// Opens a published file (its name ends in ".safetensors"), the newest save in a folder of saves, or that in the folder
-/// "checkpoint" inside it. Errors: errc::file, errc::format.
+/// Opens a published file (its name ends in ".safetensors") or a folder: one with a file "model.safetensors", one with
+/// saves of ours, or one with a folder "checkpoint" of saves, of which the newest counts.
+/// Errors: errc::file, errc::format.
 HEDDLE_FN checkpoint::store open_any(std::string const& path) {
-  std::string const ending = ".safetensors";
-  if (path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0) {
-    checkpoint::store s;
-    checkpoint::require(checkpoint::open_tensors(path, s), path);
-    return s;
-  }
-  std::string const inside = path + "/checkpoint";
-  return checkpoint::open_store(checkpoint::file_exists(inside) ? inside : path);
+  std::string const ending = ".safetensors", inside = path + "/model.safetensors", saves = path + "/checkpoint";
+  bool const is_file = path.size() > ending.size() &&
+                       path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+  if (!is_file && !checkpoint::file_exists(inside))
+    return checkpoint::open_store(checkpoint::file_exists(saves) ? saves : path);
+  std::string const& file = is_file ? path : inside;
+  checkpoint::store s;
+  checkpoint::require(checkpoint::open_tensors(file, s), file);
+  return s;
 }
 
 }  // namespace heddle::model
