@@ -99,7 +99,8 @@ int run(int argc, char** argv) {
   std::fputc('\n', stdout);
   if (std::fflush(stdout) != 0) throw hd::error(hd::errc::file, "can't write to the standard output");
   double const ms = static_cast<double>(took.prompt_ns) * 1e-6;
-  double const rate = s.tokens > 1 ? static_cast<double>(s.tokens - 1) / (static_cast<double>(took.token_ns) * 1e-9) : 0;
+  double const seconds = static_cast<double>(took.token_ns) * 1e-9;
+  double const rate = s.tokens > 1 ? static_cast<double>(s.tokens - 1) / seconds : 0;
   std::fprintf(stderr, "generate: %.1f MiB; a prompt of %zu tokens in %.1f ms, then %.1f tokens/s\n",
                static_cast<double>(took.bytes) / 1048576, r.prompt.size(), ms, rate);
   return 0;

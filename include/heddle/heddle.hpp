@@ -50,6 +50,7 @@
 #include <heddle/comm/elastic.hpp>
 #include <heddle/comm/exact_sum.hpp>
 #include <heddle/comm/exchanges.hpp>
+#include <heddle/comm/failure_guard.hpp>
 #include <heddle/comm/operations.hpp>
 #include <heddle/comm/point_to_point.hpp>
 #include <heddle/comm/reductions.hpp>
@@ -97,11 +98,19 @@
 #include <heddle/mesh/box.hpp>
 #include <heddle/mesh/mesh.hpp>
 #include <heddle/mesh/placement.hpp>
+#include <heddle/mesh/propagate.hpp>
 #include <heddle/mesh/runs.hpp>
+#include <heddle/model/bpe.hpp>
 #include <heddle/model/decoder.hpp>
+#include <heddle/model/decoding_form.hpp>
+#include <heddle/model/description.hpp>
+#include <heddle/model/generator.hpp>
 #include <heddle/model/rank_state.hpp>
+#include <heddle/model/sampler.hpp>
 #include <heddle/model/trainer.hpp>
+#include <heddle/model/trainer_checkpoint.hpp>
 #include <heddle/model/trainer_options.hpp>
+#include <heddle/model/weights.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>

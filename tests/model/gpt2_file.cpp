@@ -5,6 +5,7 @@
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/model/description.hpp>
 #include <heddle/model/generator.hpp>
+#include <heddle/model/weights.hpp>
 
 #include <support/catch.hpp>
 #include "../checkpoint/temporary.hpp"
@@ -71,7 +72,7 @@ TEST_CASE("sizes come from the shapes of tensors", "[model]") {
   // Without the size of a head it is that of all published files, 64, which does not fit here.
   CHECK(test::refuses<error>([&] { model::describe(model::open_any(folder / "a.safetensors")); }, "size of a head"));
   test::write_file(folder / "b.safetensors", test::made("{}", ""));
-  CHECK(test::refuses<error>([&] { model::describe(model::open_any(folder / "b.safetensors")); }, "another kind of model"));
+  CHECK(test::refuses<error>([&] { model::describe(model::open_any(folder / "b.safetensors")); }, "another kind of"));
   CHECK(test::refuses<error>([&] { model::open_any(folder / "none"); }, "no usable checkpoint"));
 }
 
@@ -87,7 +88,7 @@ TEST_CASE("a file of another model is refused with both shapes", "[model]") {
                                                      "the checkpoint") == 0);
   other = s;
   other.layers = 3;
-  CHECK(holds(faults(folder / "a.safetensors", other), "\"h.2.ln_1.weight\" is in this model and not in the checkpoint"));
+  CHECK(holds(faults(folder / "a.safetensors", other), "\"h.2.ln_1.weight\" is in this model and not"));
   other.layers = 1;
   CHECK(holds(faults(folder / "a.safetensors", other), "is in the checkpoint and not in this model"));
   other = s;
@@ -130,7 +131,8 @@ TEMPLATE_TEST_CASE("a save of ours comes back with its description", "[model]", 
   REQUIRE(w.size() == saved.size());
   index_t differing = 0;
   for (std::size_t i = 0; i < w.list().records().size(); ++i)
-    for (index_t e = 0; e < w.values(i).size(); ++e) differing += !(w.values(i)(e) == static_cast<TestType>(saved.values(i)(e)));
+    for (index_t e = 0; e < w.values(i).size(); ++e)
+      differing += !(w.values(i)(e) == static_cast<TestType>(saved.values(i)(e)));
   CHECK(differing == 0);
   CHECK(w.is_alias(w.list().records().size() - 1));
 }

@@ -52,7 +52,8 @@ std::vector<T> training_logits(E& exec, Model const& m, model::weights<T> const&
   std::vector<tensor<std::byte, 1>> regions;
   nn::frame frame;
   for (int i = 0; i < nn::lives; ++i) {
-    regions.emplace_back(exec, default_host_space, dims<1>(static_cast<index_t>(p.bytes(static_cast<nn::life>(i))) + 64));
+    index_t const bytes = static_cast<index_t>(p.bytes(static_cast<nn::life>(i)));
+    regions.emplace_back(exec, default_host_space, dims<1>(bytes + 64));
     frame.base[i] = regions.back().data();
   }
   float sum = 0;

@@ -105,7 +105,8 @@ struct published_gpt2 {
     row y;
     for (index_t j = 0; j < out; ++j) {
       y.push_back(at(name + ".bias", j));
-      for (std::size_t i = 0; i < x.size(); ++i) y.back() += x[i] * at(name + ".weight", static_cast<index_t>(i) * out + j);
+      for (std::size_t i = 0; i < x.size(); ++i)
+        y.back() += x[i] * at(name + ".weight", static_cast<index_t>(i) * out + j);
     }
     return y;
   }
@@ -132,7 +133,8 @@ struct published_gpt2 {
     for (std::size_t t = 0; t < tokens.size(); ++t) {
       x.emplace_back();
       for (index_t i = 0; i < width; ++i)
-        x.back().push_back(at("wte.weight", tokens[t] * width + i) + at("wpe.weight", static_cast<index_t>(t) * width + i));
+        x.back().push_back(at("wte.weight", tokens[t] * width + i) +
+                           at("wpe.weight", static_cast<index_t>(t) * width + i));
     }
     for (index_t l = 0; l < layers; ++l) block("h." + std::to_string(l) + ".", x);
     for (row const& r : x) {
@@ -140,7 +142,8 @@ struct published_gpt2 {
       out.emplace_back();
       for (index_t v = 0; v < vocabulary; ++v) {
         out.back().push_back(0);
-        for (index_t i = 0; i < width; ++i) out.back().back() += y[static_cast<std::size_t>(i)] * at("wte.weight", v * width + i);
+        for (index_t i = 0; i < width; ++i)
+          out.back().back() += y[static_cast<std::size_t>(i)] * at("wte.weight", v * width + i);
       }
     }
     return out;
@@ -150,10 +153,10 @@ struct published_gpt2 {
     for (row const& r : x) qkv.push_back(linear(h + "attn.c_attn", norm(h + "ln_1", r)));
     for (std::size_t t = 0; t < x.size(); ++t) {
       row mixed(x[t].size());
-      for (std::size_t head = 0; head < static_cast<std::size_t>(width / head_size); ++head) attend(qkv, t, head, mixed);
+      for (index_t head = 0; head < width / head_size; ++head) attend(qkv, t, static_cast<std::size_t>(head), mixed);
       add_to(x[t], linear(h + "attn.c_proj", mixed));
       row inner = linear(h + "mlp.c_fc", norm(h + "ln_2", x[t]));
-      for (double& v : inner) v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (v + 0.044715 * v * v * v)));
+      for (double& v : inner) v = 0.5 * v * (1 + std::tanh(0.79788456080286536 * (v + 0.044715 * v * v * v)));
       add_to(x[t], linear(h + "mlp.c_proj", inner));
     }
   }

@@ -94,7 +94,8 @@ TEST_CASE("a choice depends on seed and position alone", "[model]") {
 TEST_CASE("no token can be chosen", "[model]") {
   for (double temperature : {0.0, 1.0}) {
     model::sampler s(options(temperature, 0.9), 3);
-    for (auto const& logits : {std::vector<float>{-inf, -inf, -inf}, std::vector<float>{no_number, -inf, no_number}, {}})
+    std::vector<std::vector<float>> const all{{-inf, -inf, -inf}, {no_number, -inf, no_number}, {}};
+    for (auto const& logits : all)
       CHECK_THROWS_AS(s(of(logits), 4), error);
   }
   CHECK_THROWS_AS(model::sampler(options(-1, 1), 3), contract_error);

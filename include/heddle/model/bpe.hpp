@@ -57,8 +57,8 @@ struct byte_alphabet {
 /// runs of signs, white space), and inside a piece the pair that was learned first is merged until none is left.
 ///
 /// Post: any bytes can be encoded, and decode(encode(text)) == text. The tokens are those of the original for ASCII; in
-/// other text every character counts as a letter when pieces are cut, where GPT-2 asks Unicode: signs, spaces and digits
-/// beyond ASCII may so be joined to the letters beside them. Special tokens are not looked for in text.
+/// other text every character counts as a letter when pieces are cut, where GPT-2 asks Unicode: signs, spaces and
+/// digits beyond ASCII may so be joined to the letters beside them. Special tokens are not looked for in text.
 /// Complexity: O(n) for ordinary text; a piece of n bytes takes at most O(n^2 log merges).
 /// Source: Radford et al. 2019; Sennrich et al. 2016.
 class bpe {
@@ -132,79 +132,74 @@ class bpe {
     }
   }
 
-  HEDDLE_FN void read_vocabulary(std::string_view text, detail::byte_alphabet const& alphabet, checkpoint::report& faults);
-  HEDDLE_FN void read_merges(std::string_view text, detail::byte_alphabet const& alphabet, checkpoint::report& faults);
+  HEDDLE_FN void read_vocabulary(std::string_view text, detail::byte_alphabet const& alphabet,
+                                 checkpoint::report& faults) {
+    checkpoint::json root;
+    if (!checkpoint::parse_json(text, root, faults)) return;
+    if (!root.is(checkpoint::json_kind::object)) return faults.add("", 0, "the vocabulary must be one JSON object");
+    std::size_t const n = root.items.size();
+    bytes_.assign(n, std::string());
+    std::vector<bool> seen(n, false);
+    std::string bytes;
+    for (std::size_t i = 0; i < n; ++i) {
+      checkpoint::json const& item = root.items[i];
+      index_t id = 0;
+      if (!item.as_index(id) || id >= static_cast<index_t>(n))
+        faults.add(root.keys[i], item.position, "must have a number from 0 to " + std::to_string(n - 1));
+      else if (seen[static_cast<std::size_t>(id)])
+        faults.add(root.keys[i], item.position, "has the number of another token, " + std::to_string(id));
+      else if (!alphabet.bytes_of(root.keys[i], bytes) || bytes.empty())
+        faults.add(root.keys[i], item.position, "is empty or has a character that stands for no byte");
+      else {
+        seen[static_cast<std::size_t>(id)] = true;
+        bytes_[static_cast<std::size_t>(id)] = bytes;
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) by_bytes_.push_back(static_cast<std::int32_t>(i));
+    std::sort(by_bytes_.begin(), by_bytes_.end(),
+              [this](std::int32_t a, std::int32_t b) { return bytes_[index(a)] < bytes_[index(b)]; });
+    for (int b = 0; b < 256; ++b) {
+      char const c = static_cast<char>(b);
+      single_[b] = find(std::string_view(&c, 1));
+      if (single_[b] < 0) faults.add("", -1, "the vocabulary lacks the byte " + std::to_string(b));
+    }
+  }
+
   HEDDLE_FN void read_merge(std::string_view line, index_t position, detail::byte_alphabet const& alphabet,
-                            checkpoint::report& faults);
+                            checkpoint::report& faults) {
+    std::size_t const space = line.find(' ');
+    std::string left, right;
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos ||
+        !alphabet.bytes_of(line.substr(0, space), left) || !alphabet.bytes_of(line.substr(space + 1), right))
+      return faults.add(std::string(line), position, "is no merge: two tokens with one space between them");
+    merge const m{find(left), find(right), static_cast<std::int32_t>(merges_.size()), find(left + right)};
+    if (m.left < 0 || m.right < 0 || m.result < 0)
+      return faults.add(std::string(line), position, "merges tokens that the vocabulary lacks");
+    merges_.push_back(m);
+  }
+
+  HEDDLE_FN void read_merges(std::string_view text, detail::byte_alphabet const& alphabet,
+                             checkpoint::report& faults) {
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = text.find('\n', at);
+      if (end == std::string_view::npos) end = text.size();
+      std::string_view line = text.substr(at, end - at);
+      if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+      bool const comment = at == 0 && line.substr(0, 8) == "#version";
+      if (!comment && !line.empty()) read_merge(line, static_cast<index_t>(at), alphabet, faults);
+      at = end + 1;
+    }
+    std::sort(merges_.begin(), merges_.end());
+    for (std::size_t i = 1; i < merges_.size(); ++i)
+      if (!(merges_[i - 1] < merges_[i]))
+        faults.add(bytes_[index(merges_[i].result)], -1, "is merged twice from the same pair");
+  }
 
   std::vector<std::string> bytes_;      // of each token
   std::vector<std::int32_t> by_bytes_;  // tokens, sorted by their bytes
   std::vector<merge> merges_;           // sorted by the pair
   std::int32_t single_[256] = {};
 };
-
-HEDDLE_FN void bpe::read_vocabulary(std::string_view text, detail::byte_alphabet const& alphabet,
-                                    checkpoint::report& faults) {
-  checkpoint::json root;
-  if (!checkpoint::parse_json(text, root, faults)) return;
-  if (!root.is(checkpoint::json_kind::object)) return faults.add("", 0, "the vocabulary must be one JSON object");
-  std::size_t const n = root.items.size();
-  bytes_.assign(n, std::string());
-  std::vector<bool> seen(n, false);
-  std::string bytes;
-  for (std::size_t i = 0; i < n; ++i) {
-    checkpoint::json const& item = root.items[i];
-    index_t id = 0;
-    if (!item.as_index(id) || id >= static_cast<index_t>(n))
-      faults.add(root.keys[i], item.position, "must have a number from 0 to " + std::to_string(n - 1));
-    else if (seen[static_cast<std::size_t>(id)])
-      faults.add(root.keys[i], item.position, "has the number of another token, " + std::to_string(id));
-    else if (!alphabet.bytes_of(root.keys[i], bytes) || bytes.empty())
-      faults.add(root.keys[i], item.position, "is empty or has a character that stands for no byte");
-    else {
-      seen[static_cast<std::size_t>(id)] = true;
-      bytes_[static_cast<std::size_t>(id)] = bytes;
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) by_bytes_.push_back(static_cast<std::int32_t>(i));
-  std::sort(by_bytes_.begin(), by_bytes_.end(),
-            [this](std::int32_t a, std::int32_t b) { return bytes_[index(a)] < bytes_[index(b)]; });
-  for (int b = 0; b < 256; ++b) {
-    char const c = static_cast<char>(b);
-    single_[b] = find(std::string_view(&c, 1));
-    if (single_[b] < 0) faults.add("", -1, "the vocabulary lacks the byte " + std::to_string(b));
-  }
-}
-
-HEDDLE_FN void bpe::read_merge(std::string_view line, index_t position, detail::byte_alphabet const& alphabet,
-                               checkpoint::report& faults) {
-  std::size_t const space = line.find(' ');
-  std::string left, right;
-  if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos ||
-      !alphabet.bytes_of(line.substr(0, space), left) || !alphabet.bytes_of(line.substr(space + 1), right))
-    return faults.add(std::string(line), position, "is no merge: two tokens with one space between them");
-  merge const m{find(left), find(right), static_cast<std::int32_t>(merges_.size()), find(left + right)};
-  if (m.left < 0 || m.right < 0 || m.result < 0)
-    return faults.add(std::string(line), position, "merges tokens that the vocabulary lacks");
-  merges_.push_back(m);
-}
-
-HEDDLE_FN void bpe::read_merges(std::string_view text, detail::byte_alphabet const& alphabet,
-                                checkpoint::report& faults) {
-  for (std::size_t at = 0; at < text.size();) {
-    std::size_t end = text.find('\n', at);
-    if (end == std::string_view::npos) end = text.size();
-    std::string_view line = text.substr(at, end - at);
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    bool const comment = at == 0 && line.substr(0, 8) == "#version";
-    if (!comment && !line.empty()) read_merge(line, static_cast<index_t>(at), alphabet, faults);
-    at = end + 1;
-  }
-  std::sort(merges_.begin(), merges_.end());
-  for (std::size_t i = 1; i < merges_.size(); ++i)
-    if (!(merges_[i - 1] < merges_[i]))
-      faults.add(bytes_[index(merges_[i].result)], -1, "is merged twice from the same pair");
-}
 
 /// Reads the text of vocab.json and of merges.txt.
 ///

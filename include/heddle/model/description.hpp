@@ -16,6 +16,7 @@ namespace heddle::model {
 /// The decoders of model/decoder.hpp.
 enum class decoder_style { gpt2, llama };
 
+/// A style and its sizes: what it takes to build the model.
 struct decoder_description {
   decoder_style style = decoder_style::gpt2;
   decoder_sizes sizes;

@@ -67,8 +67,8 @@ class generator {
 
   /// Adds tokens to the sequence and returns the logits of what follows the last one.
   ///
-  /// Pre: at least one token, 0 <= token < vocabulary; size() + tokens <= capacity(). Post: the result is valid until the
-  /// next call, after synchronize. Errors: contract_error; a sequence that failed must be rewound.
+  /// Pre: at least one token, 0 <= token < vocabulary; size() + tokens <= capacity(). Post: the result is valid after
+  /// synchronize, until the next call. Errors: contract_error, before anything has changed.
   /// Sync: copies the tokens, then submits.
   HEDDLE_FN view<T const, 1> append(view<std::int32_t const, 1> const& tokens) {
     index_t const n = tokens.extent(0);
@@ -115,7 +115,8 @@ class generator {
   };
 
   static HEDDLE_FN generator_options with_defaults(generator_options o) {
-    HEDDLE_EXPECTS(o.capacity >= 1 && o.pass_rows >= 0, "a generator holds at least one token", o.capacity, o.pass_rows);
+    HEDDLE_EXPECTS(o.capacity >= 1 && o.pass_rows >= 0, "a generator holds at least one token", o.capacity,
+                   o.pass_rows);
     if (o.pass_rows == 0 || o.pass_rows > o.capacity) o.pass_rows = o.capacity;
     return o;
   }
@@ -145,8 +146,9 @@ class generator {
   }
   static HEDDLE_FN generator_memory plan_memory(form const& f, generator_options const& o) {
     pass_plan const p = plan_of(f, o.pass_rows);
+    std::size_t const tokens = static_cast<std::size_t>(o.capacity) * sizeof(std::int32_t);
     return {p.cache * static_cast<std::size_t>(f.blocks.count), p.activations,
-            static_cast<std::size_t>(o.capacity) * sizeof(std::int32_t) + static_cast<std::size_t>(p.classes) * sizeof(T)};
+            tokens + static_cast<std::size_t>(p.classes) * sizeof(T)};
   }
 
   /// Rows of the sequence from size_ on through the model; logits of the last one where they are wanted.

@@ -21,14 +21,14 @@ struct sampling_options {
 
 /// Chooses tokens at random, by position: the same logits, seed and position give the same token.
 ///
-/// Determinism: weights and sums in fp64, in the order of falling weights (tokens ascending among equals) where something
-/// is cut off, else in the order of tokens. Memory: one entry per token of the vocabulary, taken at construction.
+/// Determinism: weights and sums in fp64, in the order of falling weights (tokens ascending among equals) where
+/// something is cut off, else in the order of tokens. Memory: one entry per token of the vocabulary, taken at construction.
 class sampler {
  public:
   /// Errors: contract_error for a temperature or top_k below 0 or a top_p outside [0, 1].
   HEDDLE_FN sampler(sampling_options const& options, index_t vocabulary) : options_(options) {
-    HEDDLE_EXPECTS(options.temperature >= 0 && options.temperature <= 1e30, "a temperature must be finite and not below 0",
-                   options.temperature);
+    HEDDLE_EXPECTS(options.temperature >= 0 && options.temperature <= 1e30,
+                   "a temperature must be finite and not below 0", options.temperature);
     HEDDLE_EXPECTS(options.top_p >= 0 && options.top_p <= 1, "top_p is a probability", options.top_p);
     HEDDLE_EXPECTS(options.top_k >= 0 && vocabulary >= 1, "top_k must not be negative", options.top_k, vocabulary);
     kept_.reserve(static_cast<std::size_t>(vocabulary));

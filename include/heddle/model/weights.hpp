@@ -68,8 +68,8 @@ class weights {
   /// Fills everything from a store: names as in the model, or all of them after "transformer."; any float type.
   ///
   /// Post: a report that names, in the model's order, each parameter that is missing or has another shape (with both
-  /// shapes), and then each stored one that the model lacks; `is_passed_over` says what may be there beside. Where it is
-  /// not clean nothing was written. Errors: errc::file.
+  /// shapes), and then each stored one that the model lacks; `is_passed_over` says what may be there beside. A fault of
+  /// names or shapes is found before anything is written. Errors: errc::file.
   HEDDLE_FN checkpoint::report load(checkpoint::store const& from) {
     std::vector<checkpoint::expected_entry> const stored = from.entries();
     std::string const prefix = prefix_in(stored);
