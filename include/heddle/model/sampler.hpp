@@ -22,7 +22,8 @@ struct sampling_options {
 /// Chooses tokens at random, by position: the same logits, seed and position give the same token.
 ///
 /// Determinism: weights and sums in fp64, in the order of falling weights (tokens ascending among equals) where
-/// something is cut off, else in the order of tokens. Memory: one entry per token of the vocabulary, taken at construction.
+/// something is cut off, else in the order of tokens.
+/// Memory: one entry per token of the vocabulary, taken at construction.
 class sampler {
  public:
   /// Errors: contract_error for a temperature or top_k below 0 or a top_p outside [0, 1].
