@@ -73,7 +73,7 @@ struct ceiling_body {
   template <class Isa>
   HEDDLE_TILE void operator()(Isa, float const*& a, float const*& b, float*& out) const {
     for (int i = 0; i < 64; ++i)
-      attention::detail::row_product<Isa>(out, a, index_t{64}, index_t{64}, b, index_t{64});
+      attention::detail::row_product<Isa, 2>(out, a, index_t{64}, index_t{64}, b, index_t{64}, index_t{32});
   }
 };
 struct ceiling_case {

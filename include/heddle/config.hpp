@@ -16,6 +16,11 @@
 #error "heddle promises bits: compile without -ffast-math (use order::relaxed where speed matters more)"
 #endif
 
+// Vectors are passed between functions that are always inlined, so the ABI that g++ warns of is never used.
+#if !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 /// Contract level: 0 off, 1 cheap checks (default with NDEBUG), 2 all (default without), 3 with communication.
 #if !defined(HEDDLE_CONTRACTS)
 #if defined(NDEBUG)

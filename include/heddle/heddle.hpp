@@ -68,6 +68,8 @@
 #include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
+#include <heddle/core/math_weight.hpp>
+#include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor.hpp>
@@ -136,7 +138,6 @@
 #include <heddle/nn/staged.hpp>
 #include <heddle/optim/adam.hpp>
 #include <heddle/optim/clip.hpp>
-#include <heddle/optim/exact_norm.hpp>
 #include <heddle/optim/flat.hpp>
 #include <heddle/optim/rule.hpp>
 #include <heddle/optim/schedule.hpp>

@@ -77,8 +77,8 @@ TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", tes
     REQUIRE(reduced(setup.exec, v, sum<float>{}, 2.5f) == (n == 0 ? 2.5f : 2.5f + sum_of(v)));
     float largest = -inf, smallest = inf;
     for (float x : v) largest = std::fmax(largest, x), smallest = std::fmin(smallest, x);
-    REQUIRE(reduced(setup.exec, v, maximum<float>{}) == largest);
-    REQUIRE(reduced(setup.exec, v, minimum<float>{}) == smallest);
+    REQUIRE(reduced(setup.exec, v, greatest<float>{}) == largest);
+    REQUIRE(reduced(setup.exec, v, least<float>{}) == smallest);
   }
 }
 
@@ -102,7 +102,7 @@ TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test:
   REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{2147483647, 1}, sum<std::int64_t>{}) == 2147483648);
   std::vector<std::uint8_t> const ones(10000, 1);
   REQUIRE(reduced(setup.exec, ones, sum<std::int32_t>{}) == 10000);
-  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, maximum<std::int32_t>{}) == -2147483647 - 1);
+  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, greatest<std::int32_t>{}) == -2147483647 - 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::executor_cases) {
@@ -118,7 +118,7 @@ TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test
   std::vector<float> v(1000, 1.0f);
   v[500] = bit_cast<float>(0xFFABCDEFu);
   REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, sum<float>{})) == 0x7FC00000u);
-  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, maximum<float>{})) == 0x7FC00000u);
+  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, greatest<float>{})) == 0x7FC00000u);
 }
 
 TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]", test::executor_cases) {

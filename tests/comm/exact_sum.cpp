@@ -139,3 +139,21 @@ TEST_CASE("the exact sum of all ranks does not depend on how elements lie", "[co
   }
   for (double r : results) REQUIRE(r == results[0]);
 }
+
+TEST_CASE("gathering by exponent gives the words of adding one by one", "[comm]") {
+  for (index_t n : {511, 512, 513, 4099, 65536, 65537, 70001}) {
+    std::vector<float> x(static_cast<std::size_t>(n));
+    std::uint32_t state = 12345;
+    for (float& v : x) {  // every exponent, subnormals, infinities and NaN
+      state = state * 1664525u + 1013904223u;
+      v = __builtin_bit_cast(float, (state & 0x807fffffu) | ((state >> 5) % 256u) << 23);
+    }
+    x[static_cast<std::size_t>(n / 2)] = __builtin_inff();
+    std::vector<std::uint64_t> want(static_cast<std::size_t>(exact_sum_words)), got = want;
+    for (float v : x) detail::exact_add_square(want.data(), v);
+    detail::exact_normalise(want.data());
+    detail::exact_add_squares(got.data(), x.data(), n);
+    CHECK(got == want);
+    CHECK(got[static_cast<std::size_t>(detail::exact_sum_infinite)] > 0);
+  }
+}

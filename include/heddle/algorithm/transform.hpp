@@ -34,10 +34,12 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const at = ctx.tile() * Ctx::rows;
-    auto const to = out.template ref<Ctx>(at);
-    in.template with<Ctx>(at, [&ctx, &to, &call = f](auto const&... refs) HEDDLE_LAMBDA {
-      ctx.map_to(to, call, refs...);
-    });
+    in.template with<Ctx>(at, visit_rows<transform_program, Ctx>{*this, ctx, at});
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class... Ref>
+  HEDDLE_TILE void visit(Ctx& ctx, index_t at, Ref const&... refs) const {
+    ctx.map_to(out.template ref<Ctx>(at), f, refs...);
   }
 };
 

@@ -26,7 +26,8 @@ template <class In, class Out, class T, class Mask>
 struct forward_work : forward_operands<In, Out, T> {
   Mask mask;
 
-  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m) : forward_operands<In, Out, T>(o), mask(m) {}
+  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m)
+      : forward_operands<In, Out, T>(o), mask(m) {}
 
   /// One query row of one head: blocks of keys in ascending order into the softmax state.
   HEDDLE_FN void row(index_t token, index_t head, T* acc) const {

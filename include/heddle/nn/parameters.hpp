@@ -22,29 +22,6 @@ struct leaf {
 /// At rest on every axis but pp: the same on all ranks. On pp: whole on the stage that holds the layer.
 using whole_at_rest = spec<resident, replicated, replicated, replicated, replicated>;
 
-namespace detail {
-template <class P>
-struct in_use_placement {
-  using type = P;
-};
-template <>
-struct in_use_placement<replicated> {
-  using type = varying;
-};
-template <class Spec>
-struct in_use_spec;
-template <class... P>
-struct in_use_spec<spec<P...>> {
-  using type = spec<typename in_use_placement<P>::type...>;
-};
-template <class Spec>
-struct dual_spec;
-template <class... P>
-struct dual_spec<spec<P...>> {
-  using type = spec<dual<P>...>;
-};
-}  // namespace detail
-
 /// Family: what the optimizer owns and the checkpoint stores.
 template <class T>
 struct at_rest {
@@ -55,14 +32,13 @@ struct at_rest {
 template <class T>
 struct in_use {
   template <std::size_t Rank, class Spec>
-  using leaf = nn::leaf<T const, Rank, typename detail::in_use_spec<Spec>::type>;
+  using leaf = nn::leaf<T const, Rank, heddle::in_use<Spec>>;
 };
 /// Family: what layers write. The dual of in_use: a varying leaf becomes a partial sum.
 template <class T>
 struct gradient {
   template <std::size_t Rank, class Spec>
-  using leaf =
-      nn::leaf<T, Rank, typename detail::dual_spec<typename detail::in_use_spec<Spec>::type>::type>;
+  using leaf = nn::leaf<T, Rank, heddle::gradient<Spec>>;
 };
 
 /// How a leaf starts.

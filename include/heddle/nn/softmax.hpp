@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -42,7 +42,7 @@ struct softmax_program {
     ctx.reduce_of(s.peak, tile::pass, tile::larger, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
     ctx.map(s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
-    auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp(v - m); };
+    auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp_weight(v - m); };
     // A wide y holds the weights until their sum is known; a narrow one would round them twice.
     constexpr bool keeps = std::is_same_v<Y, value>;
     if constexpr (keeps)
@@ -53,7 +53,7 @@ struct softmax_program {
     if constexpr (keeps)
       ctx.map_to(out, tile::product, out, s.scale);
     else
-      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp(v - m), scale); }, in, s.peak,
+      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp_weight(v - m), scale); }, in, s.peak,
                  s.scale);
   }
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/simt/block_context.hpp>
 #include <heddle/simt/fiber.hpp>
 
 #include <exception>
-#include <memory>
 #include <vector>
 
 namespace heddle {
@@ -68,7 +68,7 @@ class sim_block {
     kernel_ = kernel;
     entry_ = e;
     failure_ = nullptr;
-    while (static_cast<int>(threads_.size()) < threads) threads_.push_back(std::make_unique<sim_thread>());
+    while (static_cast<int>(threads_.size()) < threads) threads_.push_back(make_owned<sim_thread>());
     for (int t = 0; t < threads; ++t) prepare(*threads_[static_cast<std::size_t>(t)], t);
     try {
       while (!finished()) drive();
@@ -165,7 +165,7 @@ class sim_block {
     }
   }
 
-  std::vector<std::unique_ptr<sim_thread>> threads_;
+  std::vector<owned<sim_thread>> threads_;
   int count_;
   void const* kernel_;
   entry entry_;

@@ -21,7 +21,8 @@ HEDDLE_TILE constexpr int smaller(int a, int b) { return a < b ? a : b; }
 /// Types: T any built-in number; W a power of two from 1 to 64 (128 for bytes). The default R fills 64 bytes, or W.
 /// Pre: registers of 32 bytes are used only inside functions that have AVX2 and FMA, of 64 bytes only with AVX-512
 /// (tile/targets.hpp); R = 16 / sizeof(T) works everywhere. Unoptimised code may use every R.
-/// Determinism: every operation gives the bits of the scalar one in each lane.
+/// Determinism: every operation gives the bits of the scalar one in each lane. clang with -ffp-contract=fast, which is
+/// not its default and can't be seen from here, fuses products of wide registers all the same.
 /// Memory: aligned to one register.
 template <class T, int W, int R = detail::smaller(W, static_cast<int>(64 / sizeof(T)))>
 struct alignas(sizeof(T) * R) vec {

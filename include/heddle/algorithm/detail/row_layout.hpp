@@ -69,6 +69,20 @@ struct row_layouts<T, Rest...> {
   }
 };
 
+/// Hands operands to `program.visit(ctx, at, refs...)`. A struct and not a lambda: nvcc lets only templates call what
+/// exists on one side.
+template <class Program, class Ctx>
+struct visit_rows {
+  Program const& program;
+  Ctx& ctx;
+  index_t at;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class... Ref>
+  HEDDLE_TILE void operator()(Ref const&... refs) const {
+    program.visit(ctx, at, refs...);
+  }
+};
+
 HEDDLE_FN row_layouts<> make_row_layouts(bool) { return {}; }
 template <any_view V, any_view... Rest>
 HEDDLE_FN auto make_row_layouts(bool contiguous, V const& v, Rest const&... rest) {

@@ -80,8 +80,9 @@ HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, stag
   staged<T> const* const rows[] = {&scored, &valued};
   index_t const columns[] = {dk, dv};
   for (int i = 0; i < 2; ++i)
-    row_product<Isa>(panels[i] + run.lo * lanes, rows[i]->data + run.lo * rows[i]->stride, rows[i]->stride,
-                     run.hi - run.lo, packed[i], columns[i]);
+    row_product<Isa, lane_blocking<Isa, T>::vectors>(panels[i] + run.lo * lanes,
+                                                     rows[i]->data + run.lo * rows[i]->stride, rows[i]->stride,
+                                                     run.hi - run.lo, packed[i], columns[i], lanes);
   for (index_t lane = 0; lane < lanes; lane += V::width) grade_columns<PerLane, V>(s, cap, seen, lane);
 }
 
@@ -106,8 +107,8 @@ struct query_gradient_body {
       index_t const n = left < block_columns ? left : block_columns;
       source.first = first;
       if (!mask.see_keys(mask.mask, source, n, seen)) continue;
-      staged<T> const k = stage_rows(w.k, token, tile.kv_head, n, g.dk, s.rows_k);
-      staged<T> const v = stage_rows(w.v, token, tile.kv_head, n, g.dv, s.rows_v);
+      staged<T> const k = stage_rows<Isa>(w.k, token, tile.kv_head, n, g.dk, s.rows_k);
+      staged<T> const v = stage_rows<Isa>(w.v, token, tile.kv_head, n, g.dv, s.rows_v);
       grade<true, Isa>(s, k, v, g.dk, g.dv, w.rules.rule.cap, seen);
       column_product<Isa>(s.sum_k, k.data, k.stride, g.dk, s.scores, s.weights, seen.run, add_to{});
     }
@@ -143,7 +144,8 @@ struct key_gradient_body {
     pack_lanes<Isa>(s.a, s.weights, w.k, tile, g.dk, T(1));
     pack_lanes<Isa>(s.b, s.weights, w.v, tile, g.dv, T(1));
     for (index_t head = tile.kv_head * tile.group; head < (tile.kv_head + 1) * tile.group; ++head)
-      for (index_t first = 0; first < tile.seg.q_length; first += block_columns) block_of<Isa>(w, mask, tile, s, head, first);
+      for (index_t first = 0; first < tile.seg.q_length; first += block_columns)
+        block_of<Isa>(w, mask, tile, s, head, first);
     write_lanes(to.dk, tile, s.sum_k, g.dk, T(1));
     write_lanes(to.dv, tile, s.sum_v, g.dv, T(1));
   }
@@ -170,7 +172,7 @@ struct key_gradient_body {
     for (index_t c = seen.run.lo; c < seen.run.hi; ++c)
       scale_row<V>(s.rows_k + c * wide, w.q.row(token + c, head), g.dk, w.rules.rule.scale);
     staged<T> const q{s.rows_k, wide};
-    staged<T> const dout = stage_rows(w.dout, token, head, n, g.dv, s.rows_v);
+    staged<T> const dout = stage_rows<Isa>(w.dout, token, head, n, g.dv, s.rows_v);
     grade<false, Isa>(s, q, dout, g.dk, g.dv, w.rules.rule.cap, seen);
     T* const sums[] = {s.sum_k, s.sum_v};
     T const* const panels[] = {s.scores, s.weights};

@@ -9,12 +9,12 @@
 namespace heddle {
 namespace tile {
 
-/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile is one row: while it is
-/// worked on the memory fetches the next, and its values stay in the first cache.
+/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile has a few rows, so
+/// that the short dependent steps of one row (trees, scalars) run beside those of the next.
 /// Lives only inside functions compiled for `Isa` (tile/targets.hpp). Pre: the columns of every operand are adjacent.
 template <class Isa>
-class cpu_context : public operand_makers<1, 64> {
-  using base = operand_makers<1, 64>;
+class cpu_context : public operand_makers<4, 64> {
+  using base = operand_makers<4, 64>;
   template <class... O>
   static constexpr int lanes = detail::lanes_for<Isa, O...>;
 

@@ -46,14 +46,14 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   square_sum_ = tensor<std::uint64_t, 1>(e, w, dims<1>(exact_sum_words));
   if (state_.exchanges_tie() && state_.stage.first)
     tie_ = tensor<float, 1>(e, spaces_->communication, dims<1>(state_.reduced(options_, state_.tie_bucket()).size()));
-  memory_ = std::make_unique<pipeline::stage_memory<Compute>>(e, spaces_->activations, state_.activations(),
+  memory_ = make_owned<pipeline::stage_memory<Compute>>(e, spaces_->activations, state_.activations(),
                                                               state_.table, state_.stage_index());
-  runner_ = std::make_unique<runner_type>(e, state_.stage, state_.plan, state_.schedule, state_.stage_index(), *memory_,
+  runner_ = make_owned<runner_type>(e, state_.stage, state_.plan, state_.schedule, state_.stage_index(), *memory_,
                                           links_, spaces_->communication, options_.rows());
   runner_->poison(options_.poison);
-  reducer_ = std::make_unique<reducer_type>(e, communication_, ranks_, spaces_->gradients, state_.stage, list,
+  reducer_ = make_owned<reducer_type>(e, communication_, replicas(), spaces_->gradients, state_.stage, list,
                                             options_.reducer());
-  optimizer_ = std::make_unique<optimizer_type>(e, spaces_->optimizer, options_.rule, state_.owned, state_.owner,
+  optimizer_ = make_owned<optimizer_type>(e, spaces_->optimizer, options_.rule, state_.owned, state_.owner,
                                                 state_.shard_parameters());
   e.synchronize();
   e.scratch().reserve(predicted_.workspace - input_bytes(options_, local));

@@ -25,7 +25,6 @@ struct lane_blocking {
   using vector = vec<T, width>;
   static constexpr int vectors = 2;
   static constexpr int rows = Isa::register_bytes == 64 ? 8 : 4;
-  static constexpr int groups = static_cast<int>(lanes) / (width * vectors);
 };
 
 /// Rows of panels come in whole blocks of every instruction set.
@@ -106,15 +105,25 @@ HEDDLE_TILE void finish_all(std::integer_sequence<int, I...>, V const* acc, lane
   (finish(out + (I / Vectors) * lanes + (I % Vectors) * V::width, acc[I], lane + (I % Vectors) * V::width), ...);
 }
 
+template <class V, int... I>
+HEDDLE_TILE void gain(std::integer_sequence<int, I...>, V* acc, lane_t<V> weight, lane_t<V> const* row) {
+  V const w = V::splat(weight);
+  ((acc[I] = fma(w, V::load(row + I * V::width), acc[I])), ...);
+}
+template <class V, int... I>
+HEDDLE_TILE void store_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* to) {
+  (acc[I].store(to + I * V::width), ...);
+}
+
 /// One block of rows and one group of lanes. Without weights every column is full.
-template <class Isa, bool Masked, class T, class A, class Finish>
+template <class Isa, bool Masked, int Vectors, class T, class A, class Finish>
 HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, column_run const& run, index_t lane,
                             Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
   constexpr std::make_integer_sequence<int, blocking::rows> rows{};
-  constexpr std::make_integer_sequence<int, blocking::vectors> vectors{};
-  constexpr std::make_integer_sequence<int, blocking::rows * blocking::vectors> all{};
-  typename blocking::vector acc[blocking::rows * blocking::vectors];
+  constexpr std::make_integer_sequence<int, Vectors> vectors{};
+  constexpr std::make_integer_sequence<int, blocking::rows * Vectors> all{};
+  typename blocking::vector acc[blocking::rows * Vectors];
   clear_all(all, acc);
   if constexpr (Masked) {
     index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
@@ -126,7 +135,7 @@ HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, co
   } else {
     plain_columns(rows, vectors, acc, a, b + lane, run.lo, run.hi);
   }
-  finish_all<blocking::vectors>(all, acc, out + lane, lane, finish);
+  finish_all<Vectors>(all, acc, out + lane, lane, finish);
 }
 
 /// What becomes of a finished element: it overwrites the old one, is added to it, or is added to it times a factor
@@ -152,15 +161,17 @@ struct add_to_scaled {
   }
 };
 
-/// out[r] = a's row r times b, for rows in [0, rows); a has unit columns. Writes padded(rows) rows.
-template <class Isa, class T>
-HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns) {
+/// out[r] = a's row r times b, for rows in [0, rows) and the first `used` lanes, rounded up to whole blocks; a has unit
+/// columns. Writes padded(rows) rows. Vectors: how many are worked on side by side.
+template <class Isa, int Vectors, class T>
+HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns,
+                             index_t used) {
   using blocking = lane_blocking<Isa, T>;
   column_run const run{0, 0, columns, columns};
   for (index_t r = 0; r < rows; r += blocking::rows) {
     separate_rows<T, blocking::rows> const block(a, row_stride, r, rows);
-    for (int g = 0; g < blocking::groups; ++g)
-      lane_block<Isa, false>(out + r * lanes, block, b, b, run, g * blocking::width * blocking::vectors, overwrite{});
+    for (index_t lane = 0; lane < used; lane += blocking::width * Vectors)
+      lane_block<Isa, false, Vectors>(out + r * lanes, block, b, b, run, lane, overwrite{});
   }
 }
 
@@ -172,9 +183,38 @@ HEDDLE_TILE void column_product(T* out, T const* a, index_t row_stride, index_t 
   using blocking = lane_blocking<Isa, T>;
   static_assert(panel_rows % blocking::rows == 0);
   for (index_t r = 0; r < padded(columns); r += blocking::rows)
-    for (int g = 0; g < blocking::groups; ++g)
-      lane_block<Isa, true>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run,
-                            g * blocking::width * blocking::vectors, finish);
+    for (index_t lane = 0; lane < lanes; lane += blocking::width * blocking::vectors)
+      lane_block<Isa, true, blocking::vectors>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run,
+                                               lane, finish);
+}
+
+/// The same for the first `used` lanes one by one, columns of a side by side in registers: for few lanes.
+template <class Isa, class T>
+HEDDLE_TILE void few_lanes_product(T* out, T const* a, index_t row_stride, index_t columns, T const* weights,
+                                   column_run const& run, T const* factor, index_t used) {
+  using V = typename lane_blocking<Isa, T>::vector;
+  constexpr int together = 4;
+  constexpr index_t step = together * V::width;
+  constexpr std::make_integer_sequence<int, together> all{};
+  for (index_t lane = 0; lane < used; ++lane)
+    for (index_t first = 0; first < columns; first += step) {
+      alignas(64) T part[step];
+      if (first + step <= columns) {
+        V acc[together];
+        clear_all(all, acc);
+        for (index_t c = run.lo; c < run.hi; ++c)
+          if (T const w = weights[c * lanes + lane]; !(w < T(0))) gain(all, acc, w, a + c * row_stride + first);
+        store_all(all, acc, part);
+      } else {
+        for (T& x : part) x = T(0);
+        for (index_t c = run.lo; c < run.hi; ++c)
+          if (T const w = weights[c * lanes + lane]; !(w < T(0)))
+            for (index_t d = first; d < columns; ++d)
+              part[d - first] = fma(w, a[c * row_stride + d], part[d - first]);
+      }
+      for (index_t d = first; d < columns && d < first + step; ++d)
+        out[d * lanes + lane] = fma(out[d * lanes + lane], factor[lane], part[d - first]);
+    }
 }
 
 }  // namespace heddle::attention::detail

@@ -92,14 +92,15 @@ HEDDLE_TILE bool all_finite(staged<T> const& rows, index_t begin, index_t end, i
 }
 
 /// The softmax monoid's push_block in every lane: scores become weights, the state's maximum and sum move on, and
-/// `factor` receives what the accumulated values are to be scaled by.
+/// `factor` receives what the accumulated values are to be scaled by. Only the first `used` lanes count.
 template <class Isa, class T>
-HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden) {
+HEDDLE_TILE void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden,
+                             index_t used) {
   using V = typename lane_blocking<Isa, T>::vector;
   V const lowest = V::splat(softmax_monoid<T>::lowest);
   column_run const& run = seen.run;
   index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
-  for (index_t lane = 0; lane < lanes; lane += V::width) {
+  for (index_t lane = 0; lane < used; lane += V::width) {
     for (int part = 0; part < 3; part += 2) hide_scores<V>(scores, seen, edge[part], edge[part + 1], lane);
     V const before = V::load(max + lane);
     V const most = largest_score(scores + lane, run.lo, run.hi, before);

@@ -205,15 +205,19 @@ struct staged {
 
 /// Rows [token, token + rows) of one head as numbers, columns padded by zeros to whole blocks: in place where they
 /// are such, else copied into `room`, which holds rows of padded(columns) numbers.
-template <class T, class In>
+template <class Isa, class T, class In>
 HEDDLE_TILE staged<T> stage_rows(head_rows<In const> const& from, index_t token, index_t head, index_t rows,
                                  index_t columns, T* room) {
+  using V = typename lane_blocking<Isa, T>::vector;
   index_t const wide = padded(columns);
   if constexpr (std::is_same_v<In, T>)
     if (wide == columns) return {from.row(token, head), from.token_stride};
   for (index_t r = 0; r < rows; ++r) {
     In const* const row = from.row(token + r, head);
-    for (index_t d = 0; d < wide; ++d) room[r * wide + d] = d < columns ? static_cast<T>(row[d]) : T(0);
+    T* const copy = room + r * wide;
+    index_t d = 0;
+    for (; d + V::width <= columns; d += V::width) load_as<V>(row + d).store(copy + d);
+    for (; d < wide; ++d) copy[d] = d < columns ? static_cast<T>(row[d]) : T(0);
   }
   return {room, wide};
 }
