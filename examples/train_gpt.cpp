@@ -6,6 +6,7 @@
 #include <heddle/exec/wait.hpp>
 
 #include <support/flags.hpp>
+#include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
 #include <csignal>
@@ -162,7 +163,7 @@ void declare(examples::flags& f, settings& s) {
   f.text("resume", &s.resume, "DIR", "goes on from the newest checkpoint of a run, on any mesh");
   f.number("save-every", &s.save_every, "steps between checkpoints; 0: only at the end", index_t{0}, index_t{1} << 40);
   f.number("eval-every", &s.eval_every, "steps between held-out losses; 0: none", index_t{0}, index_t{1} << 40);
-  f.number("sample", &s.sample, "bytes of text to generate at the end", index_t{0}, index_t{1} << 20);
+  f.number("sample", &s.sample, "bytes of text to generate at the end, with --out", index_t{0}, index_t{1} << 20);
   f.toggle("bits", &s.bits, "prints the loss of every step as bits");
   f.toggle("memory", &s.memory, "prints predicted and reserved bytes at the end");
 }
@@ -187,6 +188,7 @@ int run(int argc, char** argv) {
   hd::run_ranks(s.dp * s.pp, [&](hd::thread_communicator& comm, hd::threads_executor& exec) {
     train(s, text, comm, exec);
   }, ranks);
+  write_sample(s);
   return 0;
 }
 

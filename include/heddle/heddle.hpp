@@ -102,11 +102,17 @@
 #include <heddle/mesh/placement.hpp>
 #include <heddle/mesh/propagate.hpp>
 #include <heddle/mesh/runs.hpp>
+#include <heddle/model/bpe.hpp>
 #include <heddle/model/decoder.hpp>
+#include <heddle/model/decoding_form.hpp>
+#include <heddle/model/description.hpp>
+#include <heddle/model/generator.hpp>
 #include <heddle/model/rank_state.hpp>
+#include <heddle/model/sampler.hpp>
 #include <heddle/model/trainer.hpp>
 #include <heddle/model/trainer_checkpoint.hpp>
 #include <heddle/model/trainer_options.hpp>
+#include <heddle/model/weights.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>
