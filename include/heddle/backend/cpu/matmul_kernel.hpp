@@ -106,8 +106,9 @@ HEDDLE_SHIM void sums(typename Tile::vector* acc, T const* a, B const* b, index_
 
 /// alpha, beta and the epilogue on n elements of a row, then the store.
 template <class P, class V>
-HEDDLE_SHIM void finish(P const& p, V value, index_t row, index_t col, index_t n) {
+HEDDLE_SHIM void finish(P const& p, V const& sum, index_t row, index_t col, index_t n) {
   using number = typename P::number;
+  V value = sum;
   auto* const to = p.c + row * p.c_row + col;
   if (p.alpha != number(1)) value = mul(V::splat(p.alpha), value);
   if (p.beta != number(0)) {
