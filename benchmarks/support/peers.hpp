@@ -35,9 +35,12 @@ struct peer_config {
   char const* core;
 };
 inline constexpr peer_config peer_configs[] = {
-    {"openblas", nullptr, "automatic"},           {"openblas", "OPENBLAS_CORETYPE", "SkylakeX"},
-    {"openblas", "OPENBLAS_CORETYPE", "Cooperlake"}, {"openblas", "OPENBLAS_CORETYPE", "Haswell"},
-    {"blis", nullptr, "automatic"},               {"blis", "BLIS_ARCH_TYPE", "skx"}};
+    {"openblas", nullptr, "automatic"},
+    {"openblas", "OPENBLAS_CORETYPE", "SkylakeX"},
+    {"openblas", "OPENBLAS_CORETYPE", "Cooperlake"},
+    {"openblas", "OPENBLAS_CORETYPE", "Haswell"},
+    {"blis", nullptr, "automatic"},
+    {"blis", "BLIS_ARCH_TYPE", "skx"},
 };
 
 namespace detail {
