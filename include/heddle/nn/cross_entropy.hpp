@@ -72,8 +72,11 @@ struct cross_entropy_program {
       ctx.fill(s.mean, value(0));
     ctx.map(s.loss, [keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
       using V = decltype(l);
-      V loss = spread != value(0) ? mul(splat<V>(keep), l - hit) + mul(splat<V>(spread), l - sum / splat<V>(n)) : l - hit;
-      return z != value(0) ? loss + mul(splat<V>(z), mul(l, l)) : loss;
+      V loss = l - hit;
+      if (spread != value(0)) loss = mul(splat<V>(keep), loss) + mul(splat<V>(spread), l - sum / splat<V>(n));
+      if (z != value(0)) loss = loss + mul(splat<V>(z), mul(l, l));
+      // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
+      return select(l == splat<V>(lowest), splat<V>(-lowest), loss);
     }, s.lse, s.hit, s.mean);
     ctx.store(loss, row, s.loss);
     clear_ignored(ctx, row);
@@ -131,6 +134,7 @@ struct cross_entropy_backward_program {
     ctx.sync();
     value const c = cap, keep = value(1) - smoothing, z2 = value(2) * z_loss;
     value const spread = smoothing / static_cast<value>(classes);
+    constexpr value lowest = -static_cast<value>(__builtin_inff());
     ctx.map_to(ctx.ref(dlogits, row, 0, classes),
                [c, keep, spread, z2](auto v, auto hot, auto l, auto factor) HEDDLE_LAMBDA {
                  using V = decltype(v);
@@ -138,7 +142,8 @@ struct cross_entropy_backward_program {
                  V const p = exp(t - l);
                  V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
                  if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
-                 return select(factor == splat<V>(value(0)), splat<V>(value(0)), mul(factor, g));
+                 V const none = splat<V>(value(0));
+                 return select(factor == none, none, select(l == splat<V>(lowest), none, mul(factor, g)));
                }, ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
                s.factor);
     index_t const padding = dlogits.extent(1) - classes;
@@ -184,7 +189,8 @@ struct cross_entropy_total_program {
 /// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; loss and lse fp32 (fp64).
 /// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
 /// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite for
-/// any finite logits. Padding columns take no part.
+/// any finite logits. Padding columns take no part. A target whose logit is -inf has loss inf; so has a row that is all
+/// -inf, with lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
     requires writable_view<S>
