@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-using pipeline::traffic;
+using kind = pipeline::traffic;
 using compute_types = std::tuple<serial_executor, queued<serial_executor>>;
 
 rank_options quick() {
@@ -20,7 +20,7 @@ rank_options quick() {
   o.deadline = 20;
   return o;
 }
-channel key(traffic kind, int microbatch) { return make_channel(static_cast<unsigned>(kind), 0, microbatch); }
+channel key(kind what, int microbatch) { return make_channel(static_cast<unsigned>(what), 0, microbatch); }
 
 }  // namespace
 
@@ -32,23 +32,24 @@ TEST_CASE("every boundary has a communicator of its own for each direction", "[p
       int const stage = comm.rank();
       bool const first = stage == 0, last = stage + 1 == stages;
       int got[] = {-1, -1};
-      auto const say = [&](thread_communicator& link, int peer, traffic kind) {
-        link.send(peer, key(kind, 7), const_bytes{&stage, sizeof stage});
+      auto const say = [&](thread_communicator& link, int peer, kind what) {
+        link.send(peer, key(what, 7), const_bytes{&stage, sizeof stage});
       };
-      auto const hear = [&](thread_communicator& link, int peer, traffic kind, int& to) {
-        link.receive(peer, key(kind, 7), mutable_bytes{&to, sizeof to});
+      auto const hear = [&](thread_communicator& link, int peer, kind what, int& to) {
+        link.receive(peer, key(what, 7), mutable_bytes{&to, sizeof to});
       };
       // The earlier stage is rank 0 of a boundary; ends of the pipeline hold empty handles.
-      if (!first) hear(links.activation_in, 0, traffic::activation, got[0]);
-      if (!last) say(links.activation_out, 1, traffic::activation);
-      if (!last) hear(links.gradient_in, 1, traffic::gradient, got[1]);
-      if (!first) say(links.gradient_out, 0, traffic::gradient);
+      if (!first) hear(links.activation_in, 0, kind::activation, got[0]);
+      if (!last) say(links.activation_out, 1, kind::activation);
+      if (!last) hear(links.gradient_in, 1, kind::gradient, got[1]);
+      if (!first) say(links.gradient_out, 0, kind::gradient);
       std::size_t const at = static_cast<std::size_t>(stage) * 4;
       seen[at] = got[0];
       seen[at + 1] = got[1];
       seen[at + 2] = links.activation_in.size() + links.gradient_out.size();
       seen[at + 3] = links.activation_out.size() + links.gradient_in.size();
-      barrier(comm);
+      serial_executor exec;
+      barrier(comm, exec);
     }, quick());
     for (int s = 0; s < stages; ++s) {
       CAPTURE(stages, s);
@@ -77,10 +78,10 @@ TEMPLATE_LIST_TEST_CASE("an outbox sends any number of messages from two buffers
       faults += space.counts().live != static_cast<index_t>(box::bytes(rows, columns));
       for (int m = 0; m < messages; ++m) {
         view<float, 2> const to = out.prepare();
-        compute.for_each_tile(rows, [to, m](index_t r, int) {
+        compute.for_each_tile(rows, [to, m, columns = columns](index_t r, int) {
           for (index_t c = 0; c < columns; ++c) to(r, c) = static_cast<float>(100 * m + 10 * r + c);
         });
-        out.send(key(traffic::activation, m));
+        out.send(key(kind::activation, m));
       }
       compute.synchronize();
       out.synchronize();
@@ -89,14 +90,15 @@ TEMPLATE_LIST_TEST_CASE("an outbox sends any number of messages from two buffers
       tensor<float, 2> to(compute, space, dims<2>(rows, columns));
       for (int i = 0; i < messages; ++i) {
         int const m = i % 2 == 0 && i + 1 < messages ? i + 1 : i % 2 == 1 ? i - 1 : i;  // keyed: in pairs turned round
-        pipeline::receive_into(compute, links.activation_in, 0, key(traffic::activation, m), to.view());
+        pipeline::receive_into(compute, links.activation_in, 0, key(kind::activation, m), to.view());
         compute.synchronize();
         for (index_t r = 0; r < rows; ++r)
           for (index_t c = 0; c < columns; ++c) faults += to.view()(r, c) != static_cast<float>(100 * m + 10 * r + c);
       }
     }
     __atomic_add_fetch(&wrong, faults, __ATOMIC_RELAXED);
-    barrier(comm);
+    serial_executor exec;
+      barrier(comm, exec);
   }, quick());
   CHECK(wrong == 0);
 }
@@ -113,7 +115,7 @@ TEMPLATE_LIST_TEST_CASE("a receive from a stage that has gone fails where the qu
       pipeline::outbox<float, thread_communicator, TestType> out(compute, space, links.activation_out, 1, 1, 1);
       float never = 0;
       try {
-        pipeline::receive_into(compute, links.gradient_in, 1, key(traffic::gradient, 0),
+        pipeline::receive_into(compute, links.gradient_in, 1, key(kind::gradient, 0),
                                view<float, 2>(&never, dims<2>(1, 1)));
         compute.synchronize();
       } catch (error const& e) {
