@@ -152,6 +152,9 @@ struct position_backward_fn {
     HEDDLE_EXPECTS(dy.extent(1) == dpositions.extent(1) && sequence >= 1, "positions are as wide as dy", dy.extent(1),
                    dpositions.extent(1), sequence);
     if (dpositions.empty()) return;
+    HEDDLE_EXPECTS(dy.extent(0) == 0 || sequence <= dpositions.extent(0),
+                   "embedding: a sequence must not be longer than the table of positions", sequence,
+                   dpositions.extent(0));
     tile::run(exec, detail::embedding_weight_program<typename G::value_type, typename D::value_type>{
                         {}, sequence, canonical_input(dy), canonical(dpositions)});
   }

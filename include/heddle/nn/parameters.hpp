@@ -41,6 +41,20 @@ struct gradient {
   using leaf = nn::leaf<T, Rank, heddle::gradient<Spec>>;
 };
 
+namespace detail {
+/// Stands in layers where they read a leaf.
+template <class T, std::size_t Rank, class Spec>
+HEDDLE_FN constexpr void expect_in_use(leaf<T, Rank, Spec> const&) noexcept {
+  static_assert(std::is_const_v<T>, "a layer reads weights of the family in_use, not a tree at rest nor gradients");
+}
+/// Stands in layers where they write a leaf.
+template <class T, std::size_t Rank, class... P>
+HEDDLE_FN constexpr void expect_gradient(leaf<T, Rank, spec<P...>> const&) noexcept {
+  static_assert(!std::is_const_v<T> && ((!std::is_same_v<P, replicated> && !std::is_same_v<P, varying>) && ...),
+                "a layer writes gradients into a tree of the family gradient");
+}
+}  // namespace detail
+
 /// How a leaf starts.
 struct initializer {
   enum class kind { zeros, ones, normal } how = kind::zeros;
