@@ -23,6 +23,7 @@
 #include <heddle/backend/cpu/attention_forward.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
+#include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cpu/tile_mma.hpp>
