@@ -230,8 +230,8 @@ class toy_rank {
   }
 
   thread_communicator& comm_;
-  Compute compute_;
   host_space space_;
+  Compute compute_;
   toy_model stage_;
   context_type context_;
   pipeline::stage_links<thread_communicator> links_;
