@@ -50,7 +50,7 @@ HEDDLE_FN constexpr void expect_in_use(leaf<T, Rank, Spec> const&) noexcept {
 /// Stands in layers where they write a leaf.
 template <class T, std::size_t Rank, class... P>
 HEDDLE_FN constexpr void expect_gradient(leaf<T, Rank, spec<P...>> const&) noexcept {
-  static_assert(!std::is_const_v<T> && ((!std::is_same_v<P, replicated> && !std::is_same_v<P, varying>) && ...),
+  static_assert(!std::is_const_v<T> && (heddle::detail::is_partial<P> || ...),
                 "a layer writes gradients into a tree of the family gradient");
 }
 }  // namespace detail

@@ -18,6 +18,7 @@ enum class landing { late, early };
 /// In which order the threads of a block, and the blocks, take their turns. A missing barrier makes results differ.
 enum class turn { forward, reverse };
 
+/// How the simulator runs a block.
 struct sim_options {
   landing copies = landing::late;
   turn threads = turn::forward;

@@ -62,16 +62,22 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
 /// The scratch of everything that a step submits to the compute queue, asked of the operations themselves.
 template <class Model, class T, executor Compute, communicator Comm>
 HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
+  // Addresses that nobody touches, each range of its own, so that operands do not seem to overlap.
+  auto imaginary = [next = std::uintptr_t{0}]() mutable {
+    return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 44);
+  };
   nn::frame nowhere;
+  for (std::byte*& base : nowhere.base) base = imaginary();
   auto weights = state_.stage.template tree<nn::in_use<T>>();
   auto gradients = state_.stage.template tree<nn::gradient<float>>();
-  state_.list.bind(state_.stage, weights, static_cast<T const*>(nullptr), false);
-  state_.list.bind(state_.stage, gradients, static_cast<float*>(nullptr), true);
+  state_.list.bind(state_.stage, weights, reinterpret_cast<T const*>(imaginary()), false);
+  state_.list.bind(state_.stage, gradients, reinterpret_cast<float*>(imaginary()), true);
   dims<1> const rows(options_.rows());
-  nn::token_batch const batch{view<std::int32_t const, 1>(nullptr, rows), view<std::int32_t const, 1>(nullptr, rows),
-                              options_.tokens};
-  nn::loss_views const loss{view<float, 1>(nullptr, dims<1>(1)), view<std::int64_t, 1>(nullptr, dims<1>(1))};
-  view<T, 2> const message(nullptr, dims<2>(options_.rows(), state_.stage.source.width()));
+  view<std::int32_t const, 1> const tokens(reinterpret_cast<std::int32_t*>(imaginary()), rows);
+  nn::token_batch const batch{tokens, tokens, options_.tokens};
+  nn::loss_views const loss{view<float, 1>(reinterpret_cast<float*>(imaginary()), dims<1>(1)),
+                            view<std::int64_t, 1>(reinterpret_cast<std::int64_t*>(imaginary()), dims<1>(1))};
+  view<T, 2> const message(reinterpret_cast<T*>(imaginary()), dims<2>(options_.rows(), state_.stage.source.width()));
   call_type const c{&context_};
   return heddle::plan(*compute_, [&] {
     state_.stage.forward(c, weights, batch, message, loss, state_.plan, nowhere);
