@@ -79,10 +79,10 @@ lane_install() {
   for package in libclang-rt-14-dev clang-19 g++-aarch64-linux-gnu qemu-user; do
     apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
   done
-  if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null; then
-    python3 -m pip install -q safetensors numpy || python3 -m pip install -q --break-system-packages safetensors numpy ||
-      say "Python's safetensors is not on this machine"
-  fi
+  if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null;
+  then python3 - m pip install - q safetensors numpy ||
+      python3 - m pip install - q-- break - system - packages safetensors numpy ||
+      say "Python's safetensors is not on this machine" fi
 }
 
 # The README's second command, with g++.

@@ -109,7 +109,7 @@ function(find_native_flag)
   file(REMOVE ${root}/build/native.cpp ${root}/build/native.o)
 endfunction()
 
-# build_example(<name>): builds examples/<name>.cpp and examples/<name>/*.cpp in release into build/demo, by CMake where
+#build_example(<name>) : builds examples / < name>.cpp and examples / < name>/*.cpp in release into build/demo, by CMake where
 # a build tool is found, else by calling the compiler; leaves the program's path in `program`.
 macro(build_example name)
   set(demo_dir ${root}/build/demo)

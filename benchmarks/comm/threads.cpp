@@ -78,7 +78,8 @@ int main() {
   std::printf("usable cores %d\n", usable_cores());
   for (int p : {2, 4, 8}) std::printf("barrier p%d %.2f us\n", p, barrier_us(p));
   for (index_t n : {1, 64, 1000, 65536, 1048576})
-    for (int p : {2, 4, 8}) std::printf("all_reduce n%lld p%d %.2f us\n", static_cast<long long>(n), p, all_reduce_us(p, n));
+    for (int p : {2, 4, 8})
+      std::printf("all_reduce n%lld p%d %.2f us\n", static_cast<long long>(n), p, all_reduce_us(p, n));
   std::printf("evidence comm.barrier.p8_us %.2f us\n", barrier_us(8));
   std::printf("evidence comm.blocked_cpu_ms %.3f ms\n", blocked_cpu_ms());
   std::printf("evidence comm.allreduce.64k.p4 absent Open MPI is not run by this program (ours: %.2f us)\n",

@@ -22,7 +22,7 @@ def main():
         for _, target in includes(ROOT / "include" / "heddle" / header):
             part = target.removeprefix("heddle/")
             own = header.startswith("backend/") or part.split("/")[0] == header.split("/")[0]
-            if target not in tested and own and part in headers:
+            if target not in tested and own and (ROOT / "include" / target).is_file():
                 tested.add(target)
                 waiting.append(part)
     for header in headers:

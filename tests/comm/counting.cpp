@@ -106,8 +106,8 @@ TEST_CASE("the thread transport counts what the direct algorithms would send", "
       run(comm);
       traffic_counts const shared = comm.counts();
       run(over);
-      for (traffic k : {traffic::all_reduce, traffic::reduce_scatter, traffic::all_gather, traffic::gather, traffic::scatter,
-                        traffic::all_to_all}) {
+      for (traffic k : {traffic::all_reduce, traffic::reduce_scatter, traffic::all_gather, traffic::gather,
+                        traffic::scatter, traffic::all_to_all}) {
         check(shared.bytes_of(k) == over.counts().bytes_of(k), std::string("bytes of ") + name(k));
         check(shared.messages_of(k) == over.counts().messages_of(k), std::string("messages of ") + name(k));
       }
@@ -133,7 +133,8 @@ TEST_CASE("no elements, no payload", "[comm]") {
       reduce_to_root(c, exec, none, none, 3);
       check(c.counts().payload_bytes() == 0, "no payload");
       std::vector<float> one(1);
-      int const got = code_of([&] { all_reduce(c, exec, comm.rank() == 2 ? as_view(one) : none, comm.rank() == 2 ? as_view(one) : none); });
+      int const got = code_of(
+          [&] { all_reduce(c, exec, comm.rank() == 2 ? as_view(one) : none, comm.rank() == 2 ? as_view(one) : none); });
       check(got == code(errc::mismatch), "the fingerprint is still checked");
     };
     run(comm);

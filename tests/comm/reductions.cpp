@@ -287,7 +287,8 @@ TEST_CASE("messages and shared memory give the same bits", "[comm]") {
       messages_only<thread_communicator> over(comm);
       std::mt19937 random(static_cast<unsigned>(comm.rank()));
       std::vector<bf16> in(4099), a(4099), b(4099);
-      for (bf16& x : in) x = bf16(std::ldexp(static_cast<float>(random() % 4096) - 2048, static_cast<int>(random() % 40) - 20));
+      for (bf16& x : in)
+        x = bf16(std::ldexp(static_cast<float>(random() % 4096) - 2048, static_cast<int>(random() % 40) - 20));
       all_reduce(comm, exec, as_view(in), as_view(a), mean{});
       all_reduce(over, exec, as_view(in), as_view(b), mean{});
       check(std::memcmp(a.data(), b.data(), a.size() * 2) == 0, "bits");

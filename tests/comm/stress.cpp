@@ -17,7 +17,8 @@ bool random_collective(thread_communicator& comm, std::mt19937& random) {
   serial_executor exec;
   index_t const sizes[] = {0, 1, 5, 100, 1500, 30000};
   index_t const n = sizes[random() % 6];
-  int const p = comm.size(), root = static_cast<int>(random() % static_cast<unsigned>(p)), kind = static_cast<int>(random() % 6);
+  int const p = comm.size(), root = static_cast<int>(random() % static_cast<unsigned>(p)),
+            kind = static_cast<int>(random() % 6);
   int const seed = static_cast<int>(random() % 1000), me = comm.rank();
   std::vector<int> x = filled(n, seed + me), wide = filled(n * p, me == root || kind == 5 ? seed + me : 0), back = x;
   switch (kind) {

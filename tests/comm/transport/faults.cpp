@@ -53,7 +53,8 @@ TEST_CASE("a rank that throws ends the others with its name", "[comm]") {
           int rank = -1;
           int const c = code_of([&] { all_reduce(comm, exec, as_view(x), as_view(x)); }, &what, &rank);
           if (c == 0) continue;
-          check(c == code(errc::peer_failed) && rank == victim && call == 3 && what.find("boom") != std::string::npos, what);
+          check(c == code(errc::peer_failed) && rank == victim && call == 3 && what.find("boom") != std::string::npos,
+                what);
           int const again = code_of([&] { barrier(comm, exec); });
           check(again == code(errc::revoked), "later calls");
           return;

@@ -90,7 +90,8 @@ class tile_stack {
 
 /// Writes the finished tile as elements. With one leaf the element itself is the result, bit for bit.
 template <class T, class Acc, class Op>
-HEDDLE_FN void store_tile(Op const& op, Acc const* HEDDLE_RESTRICT a, index_t n, index_t terms, T* HEDDLE_RESTRICT out) {
+HEDDLE_FN void store_tile(Op const& op, Acc const* HEDDLE_RESTRICT a, index_t n, index_t terms,
+                          T* HEDDLE_RESTRICT out) {
   constexpr index_t tile = tile_stack<T, Acc, Op>::tile;
   if (n == tile)
     for (index_t i = 0; i < tile; ++i) out[i] = finish_element<T>(op, a[i], terms);

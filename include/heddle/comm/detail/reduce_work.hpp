@@ -62,7 +62,8 @@ struct reduce_work : work_base {
 
   /// Whether one contribution is the result, bit for bit.
   static HEDDLE_FN constexpr bool copies_one() noexcept {
-    return std::is_same_v<In, T> && (std::is_same_v<Op, mean> || !requires(Op const& o, Acc const& a) { o.finish(a, 1); });
+    return std::is_same_v<In, T> &&
+           (std::is_same_v<Op, mean> || !requires(Op const& o, Acc const& a) { o.finish(a, 1); });
   }
   HEDDLE_FN index_t terms(int ranks) const noexcept { return shape.leaves ? shape.leaves : ranks; }
   HEDDLE_FN bool fits_inline(int) const noexcept {
