@@ -79,10 +79,10 @@ lane_install() {
   for package in libclang-rt-14-dev clang-19 g++-aarch64-linux-gnu qemu-user; do
     apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
   done
-  if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null;
-  then python3 - m pip install - q safetensors numpy ||
-      python3 - m pip install - q-- break - system - packages safetensors numpy ||
-      say "Python's safetensors is not on this machine" fi
+  if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null; then
+    python3 -m pip install -q safetensors numpy || python3 -m pip install -q --break-system-packages safetensors numpy ||
+      say "Python's safetensors is not on this machine"
+  fi
 }
 
 # The README's second command, with g++.
@@ -116,7 +116,8 @@ lane_fuzz() {
   mkdir -p build/fuzz
   for target in tests/fuzz/*.cpp; do
     name=$(basename "$target" .cpp)
-    clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DHEDDLE_LIBFUZZER -pthread \
+    clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+      -DHEDDLE_LIBFUZZER -pthread \
       -I include -I tests "$target" -o "build/fuzz/$name"
     check timeout 120 "build/fuzz/$name" -max_total_time=10 -max_len=4096 -artifact_prefix=build/fuzz/
   done

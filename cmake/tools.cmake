@@ -109,7 +109,7 @@ function(find_native_flag)
   file(REMOVE ${root}/build/native.cpp ${root}/build/native.o)
 endfunction()
 
-#build_example(<name>) : builds examples / < name>.cpp and examples / < name>/*.cpp in release into build/demo, by CMake where
+# build_example(<name>): builds examples/<name>.cpp and examples/<name>/*.cpp in release into build/demo, by CMake where
 # a build tool is found, else by calling the compiler; leaves the program's path in `program`.
 macro(build_example name)
   set(demo_dir ${root}/build/demo)
@@ -121,7 +121,8 @@ macro(build_example name)
     set(program ${demo_dir}/examples/${name})
     say("heddle: building ${name} with CMake and ${generator}, compiler ${compiler}")
     run(${CMAKE_COMMAND} -S ${root} -B ${demo_dir} -G ${generator} -DCMAKE_BUILD_TYPE=Release
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG ${native_flag}" -DCMAKE_CXX_COMPILER=${compiler} -DHEDDLE_BUILD_TESTS=OFF
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG ${native_flag}" -DCMAKE_CXX_COMPILER=${compiler}
+        -DHEDDLE_BUILD_TESTS=OFF
         -DHEDDLE_BUILD_EXAMPLES=ON -DHEDDLE_WITH_OPENMP=OFF --log-level=WARNING)
     run(${CMAKE_COMMAND} --build ${demo_dir} --target ${name} --parallel ${jobs})
   else()
