@@ -80,7 +80,8 @@ lane_install() {
     apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
   done
   if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null; then
-    python3 -m pip install -q safetensors numpy || python3 -m pip install -q --break-system-packages safetensors numpy ||
+    python3 -m pip install -q safetensors numpy ||
+      python3 -m pip install -q --break-system-packages safetensors numpy ||
       say "Python's safetensors is not on this machine"
   fi
 }
