@@ -62,7 +62,8 @@ struct seen {
 /// Trains `steps` steps on every rank of the mesh. `Compute` is made on each rank; `look(trainer, step)` is called
 /// after each step.
 template <class Compute, class Model, class Data, class Look>
-seen train_tiny(Model const& whole, model::trainer_options const& o, index_t steps, Data const& data, Look const& look) {
+seen train_tiny(Model const& whole, model::trainer_options const& o, index_t steps, Data const& data,
+                Look const& look) {
   seen result;
   rank_options ranks;
   ranks.threads_per_rank = 1;

@@ -122,7 +122,8 @@ TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]
 TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
   TestType setup;
   index_t const rows = 3, columns = 70;
-  std::vector<float> const x = test::random_floats(rows * columns, 3, 3.0f), dy = test::random_floats(rows * columns, 4, 1.0f);
+  std::vector<float> const x = test::random_floats(rows * columns, 3, 3.0f);
+  std::vector<float> const dy = test::random_floats(rows * columns, 4, 1.0f);
   std::vector<float> const y = reference_softmax(x, rows, columns);
   std::vector<float> dx(x.size(), qnan), want(x.size(), qnan);
   dims<2> const e(rows, columns);

@@ -128,8 +128,8 @@ TEST_CASE("another use of a tied parameter is not stepped", "[optim]") {
   serial_executor exec;
   adam_shard<float, serial_executor> shard(exec, default_host_space, optim::adamw(), layout, 0,
                                            {{true, 0, 0, true}, {true, 4, 4, true}, {true, 0, 7, false}});
-  adam_shard<float, serial_executor> alone(exec, default_host_space, optim::adamw(), flat_layout({{4, 0}, {3, 1}}, 1), 0,
-                                           {{true, 0, 0, true}, {true, 4, 4, true}});
+  adam_shard<float, serial_executor> alone(exec, default_host_space, optim::adamw(), flat_layout({{4, 0}, {3, 1}}, 1),
+                                           0, {{true, 0, 0, true}, {true, 4, 4, true}});
   std::vector<float> p = random_numbers<float>(7, 1), q = p, g = random_numbers<float>(11, 2);
   for (std::size_t i = 7; i < 11; ++i) g[i] = 1e30f;  // must not be read
   shard.step(p.data(), g.data(), usual());
@@ -150,7 +150,8 @@ TEST_CASE("decay shrinks only what asks for it", "[optim]") {
   std::vector<float> p(static_cast<std::size_t>(layout.size()), 2.0f), g(p.size(), 0.0f);
   serial_executor exec;
   for (index_t r = 0; r < 2; ++r) {
-    adam_shard<float, serial_executor> shard(exec, default_host_space, optim::adamw(), layout, r, parameters_of(layout));
+    adam_shard<float, serial_executor> shard(exec, default_host_space, optim::adamw(), layout, r,
+                                             parameters_of(layout));
     shard.step(p.data(), g.data(), usual());
   }
   int wrong = 0;

@@ -49,12 +49,14 @@ struct softmax_program {
       ctx.map_reduce_to(out, s.scale, weight, tile::plus, value(0), in, s.peak);
     else
       ctx.reduce_of(s.scale, weight, tile::plus, value(0), in, s.peak);
-    ctx.map(s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); }, s.scale);
+    ctx.map(s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); },
+            s.scale);
     if constexpr (keeps)
       ctx.map_to(out, tile::product, out, s.scale);
     else
-      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp_weight(v - m), scale); }, in, s.peak,
-                 s.scale);
+      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA {
+        return mul(exp_weight(v - m), scale);
+      }, in, s.peak, s.scale);
   }
 };
 
@@ -89,7 +91,8 @@ struct softmax_backward_program {
     auto const gradient = ctx.ref(dy, row, 0, y.extent(1));
     auto const out = ctx.ref(dx, row, 0, y.extent(1));
     ctx.reduce_of(s.dot, tile::product, tile::plus, value(0), weights, gradient);
-    ctx.map_to(out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights, gradient, s.dot);
+    ctx.map_to(out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); },
+               weights, gradient, s.dot);
   }
 };
 

@@ -66,7 +66,8 @@ TEMPLATE_LIST_TEST_CASE("fewer microbatches than stages give the right gradients
     REQUIRE(run<TestType>(order, {2, 3, 5}, {1, 1, 1}, 1).gradients == floats{45, 30, 18});
 }
 
-TEMPLATE_LIST_TEST_CASE("any number of stages, empty ones too, gives the gradients of one", "[pipeline]", compute_types) {
+TEMPLATE_LIST_TEST_CASE("any number of stages, empty ones too, gives the gradients of one", "[pipeline]",
+                        compute_types) {
   std::vector<std::int32_t> const x = {1, 2, -3, 4, 5, 6, 7};
   for (int stages = 1; stages <= 5; ++stages)
     for (pipeline::schedule const& order : schedules(stages, 7)) {

@@ -20,8 +20,8 @@ HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   m.communication = runner_type::message_bytes(state_.stage.first, state_.stage.last, options_.rows(), width);
   if (state_.exchanges_tie() && state_.stage.first)
     m.communication += static_cast<std::size_t>(state_.reduced(options_, state_.tie_bucket()).size()) * sizeof(float);
-  std::size_t const scratch = (plan_compute().scratch_bytes + arena::alignment - 1) / arena::alignment * arena::alignment;
-  m.workspace = input_bytes(options_, local_microbatches()) + scratch;
+  std::size_t const blocks = (plan_compute().scratch_bytes + arena::alignment - 1) / arena::alignment;
+  m.workspace = input_bytes(options_, local_microbatches()) + blocks * arena::alignment;
   return m;
 }
 
