@@ -80,7 +80,8 @@ lane_install() {
     apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
   done
   if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null; then
-    python3 -m pip install -q safetensors numpy || python3 -m pip install -q --break-system-packages safetensors numpy ||
+    python3 -m pip install -q safetensors numpy ||
+      python3 -m pip install -q --break-system-packages safetensors numpy ||
       say "Python's safetensors is not on this machine"
   fi
 }
@@ -116,7 +117,8 @@ lane_fuzz() {
   mkdir -p build/fuzz
   for target in tests/fuzz/*.cpp; do
     name=$(basename "$target" .cpp)
-    clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DHEDDLE_LIBFUZZER -pthread \
+    clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+      -DHEDDLE_LIBFUZZER -pthread \
       -I include -I tests "$target" -o "build/fuzz/$name"
     check timeout 120 "build/fuzz/$name" -max_total_time=10 -max_len=4096 -artifact_prefix=build/fuzz/
   done

@@ -23,6 +23,7 @@
 #include <heddle/backend/cpu/attention_forward.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
+#include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cpu/tile_mma.hpp>
@@ -68,6 +69,7 @@
 #include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>
@@ -101,11 +103,17 @@
 #include <heddle/mesh/placement.hpp>
 #include <heddle/mesh/propagate.hpp>
 #include <heddle/mesh/runs.hpp>
+#include <heddle/model/bpe.hpp>
 #include <heddle/model/decoder.hpp>
+#include <heddle/model/decoding_form.hpp>
+#include <heddle/model/description.hpp>
+#include <heddle/model/generator.hpp>
 #include <heddle/model/rank_state.hpp>
+#include <heddle/model/sampler.hpp>
 #include <heddle/model/trainer.hpp>
 #include <heddle/model/trainer_checkpoint.hpp>
 #include <heddle/model/trainer_options.hpp>
+#include <heddle/model/weights.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
 #include <heddle/nn/column_sum.hpp>

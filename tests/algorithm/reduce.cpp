@@ -68,7 +68,7 @@ struct concatenate {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 63, 64, 65, 4095, 4096, 4097, 12289, 70000}) {
     std::vector<float> const v = test::random_floats(n, 3, 1);
@@ -82,7 +82,7 @@ TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", tes
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 2, 4096, 4097, 9001}) {
     std::vector<text_like> v;
@@ -97,7 +97,7 @@ TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test::tile_cases) {
   TestType setup;
   REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{2147483647, 1}, sum<std::int64_t>{}) == 2147483648);
   std::vector<std::uint8_t> const ones(10000, 1);
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test:
   REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, greatest<std::int32_t>{}) == -2147483647 - 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<bf16> v;
   std::vector<float> wide;
@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::exe
   REQUIRE(reduced(setup.exec, v, sum<float>{}) == sum_of(wide));
 }
 
-TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<float> v(1000, 1.0f);
   v[500] = bit_cast<float>(0xFFABCDEFu);
@@ -121,7 +121,8 @@ TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test
   REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, greatest<float>{})) == 0x7FC00000u);
 }
 
-TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]",
+                        test::tile_cases) {
   TestType setup;
   std::vector<float> const a = test::random_floats(5001, 1, 1), b = test::random_floats(5001, 2, 1);
   std::vector<float> products;
@@ -129,7 +130,8 @@ TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user
   float result = -1;
   transform_reduce(setup.exec, one(result), sum<float>{}, tile::product, input(a), input(b));
   int count = -1;
-  transform_reduce(setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
+  transform_reduce(
+      setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
   setup.exec.synchronize();
   REQUIRE(result == sum_of(products));
   int want = 0;

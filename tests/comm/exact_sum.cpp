@@ -114,6 +114,18 @@ TEST_CASE("extreme terms of an exact sum", "[comm]") {
   REQUIRE(std::isnan(exact<double>(exec, {1, inf, nan})));
 }
 
+TEST_CASE("full digits carry", "[comm]") {
+  std::uint64_t words[exact_sum_words] = {};
+  for (index_t i = 0; i < 4; ++i) words[i] = UINT64_MAX;
+  detail::exact_normalise(words);
+  unsigned __int128 carry = 0;
+  for (index_t i = 0; i < exact_sum_digits; ++i) {
+    carry += i < 4 ? UINT64_MAX : 0;
+    REQUIRE(words[i] == static_cast<std::uint32_t>(carry));
+    carry >>= 32;
+  }
+}
+
 TEST_CASE("the exact sum of all ranks does not depend on how elements lie", "[comm]") {
   std::vector<float> const all = any_floats(30000, 3, -60, 40);
   std::vector<double> results;

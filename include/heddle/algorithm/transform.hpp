@@ -11,7 +11,7 @@ namespace detail {
 template <class F, class... In>
 inline constexpr bool takes_lanes = false;
 template <class F, class... In>
-  requires(scalar<In> && ...)
+  requires(scalar<In>&&...)
 inline constexpr bool takes_lanes<F, In...> = std::is_invocable_v<F const&, vec<tile::value_t<In>, 4> const&...>;
 
 template <class F, class Out, class... In>
@@ -60,9 +60,9 @@ struct transform_fn {
     HEDDLE_EXPECTS(equal, "the operands of transform have one shape", out.size(), in.size()...);
     if (out.empty()) return;
     bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
-    tile::run(exec, detail::transform_program<F, typename Out::element_type, typename In::value_type...>(
-                        f, detail::make_row_layout(canonical(out), contiguous),
-                        detail::make_row_layouts(contiguous, in...)));
+    tile::run(exec,
+              detail::transform_program<F, typename Out::element_type, typename In::value_type...>(
+                  f, detail::make_row_layout(canonical(out), contiguous), detail::make_row_layouts(contiguous, in...)));
   }
 };
 inline constexpr transform_fn transform{};

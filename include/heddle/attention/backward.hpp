@@ -235,7 +235,7 @@ struct backward_fn {
     exec.for_each_tile(g.tokens_q, detail::delta_work<in, typename Out::value_type, number>{
                                        g, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
                                        lse_rows, detail::numbers_of(canonical_input(dlse)), delta});
-    detail::backward_work<in, number, Mask> const work(
+    detail::backward_work<in, number, std::remove_cv_t<Mask>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
          detail::rows_of(canonical_input(v)), detail::rows_of(canonical_input(dout)), lse_rows, delta},
         o.mask);

@@ -4,6 +4,7 @@
 #include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/exec/executor.hpp>
+#include <heddle/linalg/detail/overlap.hpp>
 #include <heddle/linalg/epilogue.hpp>
 
 namespace heddle {
@@ -28,7 +29,7 @@ concept matmul_elements =
 /// transposed operand is a transposed view, and a batch stride of 0 repeats a matrix. Zero sizes are legal: k = 0
 /// gives epilogue(beta c).
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
-/// Pre: extents agree; c overlaps neither a nor b.
+/// Pre: extents agree; c overlaps neither a nor b (refused where extents and strides show it).
 /// Errors: contract_error.
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
@@ -52,6 +53,7 @@ struct matmul_fn {
                      c.extent(2));
       HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
                      b.extent(1));
+      check_overlap(a, b, c);
       observed_span scope(exec, span_of(a, b, c));
       if (c.size() != 0) run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
@@ -62,6 +64,11 @@ struct matmul_fn {
   static HEDDLE_FN auto as_batch(V const& v) {
     return view<typename V::element_type, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)), 0,
                                                                 v.stride(0), v.stride(1));
+  }
+  template <class A, class B, class C>
+  static HEDDLE_FN void check_overlap(A const& a, B const& b, C const& c) {
+    linalg::detail::footprint const left(a), right(b), out(c);
+    HEDDLE_EXPECTS(!surely_overlap(left, out) && !surely_overlap(right, out), "matmul: c must not overlap a or b");
   }
   template <class A, class B, class C>
   static HEDDLE_FN span span_of(A const& a, B const& b, C const& c) {

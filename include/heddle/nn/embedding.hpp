@@ -101,8 +101,8 @@ struct embedding_weight_program {
 ///
 /// Shapes: table [vocabulary, width], positions [at least sequence, width] or no rows for none, tokens [rows],
 /// y [rows, width]. Types: any float storage, int32 tokens. Pre: 0 <= token < vocabulary; sequence >= 1 with positions.
-/// Errors: contract_error naming row and token, when the work runs. Sync: submits.
-/// Determinism: the same bits everywhere.
+/// Errors: contract_error naming row and token, when the work runs. Sync: submits. Determinism: the same bits
+/// everywhere.
 struct embedding_fn {
   template <executor E, matrix_view T, matrix_view P, matrix_view Y>
     requires writable_view<Y>

@@ -18,6 +18,7 @@ enum class landing { late, early };
 /// In which order the threads of a block, and the blocks, take their turns. A missing barrier makes results differ.
 enum class turn { forward, reverse };
 
+/// How the simulator runs a block.
 struct sim_options {
   landing copies = landing::late;
   turn threads = turn::forward;
@@ -42,10 +43,10 @@ struct sim_thread {
   sim_state state = sim_state::done;
   bool started = false;
   bool cancelled = false;
-  alignas(16) std::byte slot[16];  // what this thread publishes to its warp
-  std::vector<sim_copy> copies;    // in flight, oldest first
+  alignas(16) std::byte slot[16];   // what this thread publishes to its warp
+  std::vector<sim_copy> copies;     // in flight, oldest first
   std::vector<std::size_t> groups;  // copies per closed group
-  std::size_t open = 0;            // copies that no commit has closed yet
+  std::size_t open = 0;             // copies that no commit has closed yet
 };
 
 struct sim_cancelled {};

@@ -19,9 +19,7 @@ struct row_layout {
   bool flat;
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(rows); }
-  HEDDLE_HD_FN index_t row_count() const {
-    return flat ? tile::ceil_div(rows.extent(1), fold_width) : rows.extent(0);
-  }
+  HEDDLE_HD_FN index_t row_count() const { return flat ? tile::ceil_div(rows.extent(1), fold_width) : rows.extent(0); }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE tile::matrix_ref<T> ref(index_t at) const {

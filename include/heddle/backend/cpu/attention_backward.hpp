@@ -14,14 +14,14 @@ template <class T>
 struct backward_scratch {
   index_t dk, dv;
 
-  HEDDLE_TILE index_t wide_k() const noexcept { return padded(dk); }
-  HEDDLE_TILE index_t wide_v() const noexcept { return padded(dv); }
-  HEDDLE_TILE index_t panel() const noexcept {
+  HEDDLE_SHIM index_t wide_k() const noexcept { return padded(dk); }
+  HEDDLE_SHIM index_t wide_v() const noexcept { return padded(dv); }
+  HEDDLE_SHIM index_t panel() const noexcept {
     index_t const most = dk > dv ? dk : dv;
     return (block_columns > most ? block_columns : most) * lanes;
   }
-  HEDDLE_TILE index_t sums() const noexcept { return (wide_k() + wide_v()) * lanes; }
-  HEDDLE_TILE index_t size() const noexcept {
+  HEDDLE_SHIM index_t sums() const noexcept { return (wide_k() + wide_v()) * lanes; }
+  HEDDLE_SHIM index_t size() const noexcept {
     return 2 * panel() + (dk + dv) * lanes + sums() + block_columns * (wide_k() + wide_v()) + 2 * block_columns;
   }
 };
@@ -34,26 +34,26 @@ struct backward_state {
   T *rows_k, *rows_v;         ///< staging of the columns' rows
   T *lse, *delta;             ///< of the lanes, or of the columns
 
-  HEDDLE_TILE backward_state(T* at, backward_scratch<T> const& room)
+  HEDDLE_SHIM backward_state(T* at, backward_scratch<T> const& room)
       : weights(at), scores(weights + room.panel()), a(scores + room.panel()), b(a + room.dk * lanes),
         sum_k(b + room.dv * lanes), sum_v(sum_k + room.wide_k() * lanes),
         rows_k(sum_v + room.wide_v() * lanes), rows_v(rows_k + block_columns * room.wide_k()),
         lse(rows_v + block_columns * room.wide_v()), delta(lse + block_columns) {}
 
-  HEDDLE_TILE void clear(backward_scratch<T> const& room) const {
+  HEDDLE_SHIM void clear(backward_scratch<T> const& room) const {
     for (index_t i = 0; i < room.sums(); ++i) sum_k[i] = T(0);
   }
 };
 
 /// The numbers of a row statistic for one column: one per lane, or one for all lanes.
 template <bool PerLane, class V, class T>
-HEDDLE_TILE V statistic(T const* numbers, index_t c, index_t lane) {
+HEDDLE_SHIM V statistic(T const* numbers, index_t c, index_t lane) {
   return PerLane ? V::load(numbers + lane) : V::splat(numbers[c]);
 }
 
 /// Turns scores and dP of columns [begin, end) into weights (-1 where excluded) and gradients of scores.
 template <bool PerLane, class V, class T>
-HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t lane) {
+HEDDLE_SHIM void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t lane) {
   for (index_t c = seen.run.lo; c < seen.run.hi; ++c) {
     T* const at = s.weights + c * lanes + lane;
     V score = V::load(at), slope = V::splat(T(1));
@@ -71,7 +71,7 @@ HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility con
 
 /// Scores, dP, weights and score gradients of the visible columns, from rows of keys (or queries) against the lanes.
 template <bool PerLane, class Isa, class T>
-HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, staged<T> const& valued, index_t dk,
+HEDDLE_SHIM void grade(backward_state<T> const& s, staged<T> const& scored, staged<T> const& valued, index_t dk,
                        index_t dv, T cap, visibility const& seen) {
   using V = typename lane_blocking<Isa, T>::vector;
   column_run const& run = seen.run;
@@ -89,7 +89,7 @@ HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, stag
 /// dQ of one tile of queries: keys are columns.
 struct query_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
                               query_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -118,7 +118,7 @@ struct query_gradient_body {
  private:
   // Lanes out of use get harmless numbers: nothing of them is stored.
   template <class Work, class T>
-  static HEDDLE_TILE std::uint32_t load_statistics(Work const& w, query_tile const& tile, backward_state<T> const& s) {
+  static HEDDLE_SHIM std::uint32_t load_statistics(Work const& w, query_tile const& tile, backward_state<T> const& s) {
     std::uint32_t alive = ~std::uint32_t{0};
     for (index_t lane = 0; lane < lanes; ++lane) {
       s.lse[lane] = s.delta[lane] = T(0);
@@ -134,7 +134,7 @@ struct query_gradient_body {
 /// dK and dV of one tile of keys: queries are columns, heads of the group one after the other.
 struct key_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
                               key_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -152,7 +152,7 @@ struct key_gradient_body {
 
  private:
   template <class Isa, class Work, class T>
-  static HEDDLE_TILE void block_of(Work const& w, any_mask const& mask, key_tile const& tile,
+  static HEDDLE_SHIM void block_of(Work const& w, any_mask const& mask, key_tile const& tile,
                                    backward_state<T> const& s, index_t head, index_t first) {
     using V = typename lane_blocking<Isa, T>::vector;
     geometry const& g = w.rules.sizes;

@@ -16,13 +16,13 @@ template <class In, class T>
 struct forward_scratch {
   index_t dk, dv;
 
-  HEDDLE_TILE index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
-  HEDDLE_TILE index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
-  HEDDLE_TILE bool stages() const noexcept {
+  HEDDLE_SHIM index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
+  HEDDLE_SHIM index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
+  HEDDLE_SHIM bool stages() const noexcept {
     return !std::is_same_v<In, T> || padded(dk) != dk || padded(dv) != dv;
   }
-  HEDDLE_TILE index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
-  HEDDLE_TILE index_t size() const noexcept {
+  HEDDLE_SHIM index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
+  HEDDLE_SHIM index_t size() const noexcept {
     return tiles_per_task * tile_size() + scores_size() + staging();
   }
 };
@@ -32,13 +32,13 @@ template <class T>
 struct forward_state {
   T *q, *acc, *max, *sum, *factor;
 
-  HEDDLE_TILE forward_state(T* at, index_t dk, index_t dv)
+  HEDDLE_SHIM forward_state(T* at, index_t dk, index_t dv)
       : q(at), acc(q + dk * lanes), max(acc + padded(dv) * lanes), sum(max + lanes), factor(sum + lanes) {}
 };
 
 struct forward_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
                               typename Work::number* const& memory) const {
     using T = typename Work::number;
     using In = typename Work::input;
@@ -73,7 +73,7 @@ struct forward_body {
 
   // One block of keys for one lane tile.
   template <class Isa, class Work, class T>
-  static HEDDLE_TILE void block_of(Work const& w, forward_state<T> const& state, staged<T> const& k,
+  static HEDDLE_SHIM void block_of(Work const& w, forward_state<T> const& state, staged<T> const& k,
                                    staged<T> const& v, T* scores, visibility const& seen, index_t rows) {
     constexpr int vectors = lane_blocking<Isa, T>::vectors;
     geometry const& g = w.rules.sizes;
@@ -88,7 +88,8 @@ struct forward_body {
     // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
     bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
                        all_finite<Isa>(v, seen.run.full_end, hi, g.dv);
-    weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1), rows <= few ? rows : lanes);
+    weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1),
+                     rows <= few ? rows : lanes);
     column_run const run = plain ? column_run{lo, lo, hi, hi} : seen.run;
     if (rows <= few)
       few_lanes_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, run, state.factor, rows);
@@ -96,7 +97,7 @@ struct forward_body {
       column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
   }
 
-  static HEDDLE_TILE query_tile part(query_tile const& task, index_t t) {
+  static HEDDLE_SHIM query_tile part(query_tile const& task, index_t t) {
     query_tile tile = task;
     tile.first += t * lanes;
     tile.rows = task.rows - t * lanes < lanes ? task.rows - t * lanes : lanes;
@@ -105,7 +106,7 @@ struct forward_body {
 
   // Scaled queries with one lane each; lanes out of use are zero.
   template <class Isa, class Work>
-  static HEDDLE_TILE void start(Work const& w, query_tile const& tile, typename Work::number* memory,
+  static HEDDLE_SHIM void start(Work const& w, query_tile const& tile, typename Work::number* memory,
                                 typename Work::number* rows) {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -119,7 +120,7 @@ struct forward_body {
   }
 
   template <class Isa, class Work>
-  static HEDDLE_TILE void finish(Work const& w, query_tile const& tile, typename Work::number* memory) {
+  static HEDDLE_SHIM void finish(Work const& w, query_tile const& tile, typename Work::number* memory) {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
     forward_state<T> const state(memory, g.dk, g.dv);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/backend/cpu/matmul_kernel.hpp>
+#include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 
 /// @file
@@ -13,121 +14,178 @@ namespace cpu {
 
 /// How one product is cut. Units: elements, except where the name says bytes.
 struct matmul_plan {
-  index_t row_block = 0;    ///< rows that one tile packs and runs over
-  index_t panel = 0;        ///< columns of one packed panel of b
-  index_t chunk = 0;        ///< columns of b that are packed before they are used; 0: b is read in place
-  index_t column_split = 1; ///< parts that the columns of a chunk are dealt out in
+  index_t mr = 0, nr = 0;   ///< the register tile
+  index_t row_parts = 0;    ///< parts that the register tiles of all rows are dealt out in
+  index_t part_tiles = 0;   ///< register tiles of the largest part
+  index_t chunk = 0;        ///< columns of b that are packed before they are used
+  index_t column_parts = 1; ///< parts that the panels of a chunk are dealt out in
+  bool in_place = false;    ///< b is not packed, except its last columns
 };
 
 /// Half of an L2 cache, and a share of the last-level cache; fixed, so that a plan depends on shapes alone.
-inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 8 * 1024 * 1024;
+inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 16 * 1024 * 1024;
 /// b is read in place below this size: it then stays in the L2 cache by itself.
 inline constexpr index_t in_place_bytes = 1024 * 1024;
 
-template <class Tile, class P>
-HEDDLE_FN matmul_plan plan_matmul(P const& p, int workers) {
-  using T = typename P::number;
-  constexpr index_t size = sizeof(T);
-  auto const up = [](index_t x, index_t step) { return (x + step - 1) / step * step; };
+inline constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
+
+template <class I>
+HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int workers) {
+  constexpr index_t size = sizeof(typename I::number);
   matmul_plan plan;
-  plan.panel = Tile::nr;
-  index_t const depth = p.k > 0 ? p.k : 1;
-  bool const in_place = p.b_column == 1 && sizeof(*p.b) == sizeof(T) && p.k * p.n * size <= in_place_bytes;
-  if (!in_place) {
-    index_t const fits = shared_budget_bytes / (depth * size) / Tile::nr * Tile::nr;
-    plan.chunk = fits < Tile::nr ? index_t{Tile::nr} : fits;
-    if (plan.chunk > up(p.n, Tile::nr)) plan.chunk = up(p.n, Tile::nr);
-  }
-  index_t const fits = l2_budget_bytes / (depth * size) / Tile::mr * Tile::mr;
-  plan.row_block = fits < Tile::mr ? index_t{Tile::mr} : fits;
-  if (plan.row_block > up(p.m, Tile::mr)) plan.row_block = up(p.m, Tile::mr);
-  // At least three tiles per worker where there are that many: first smaller row blocks, then parts of the columns.
-  index_t const wanted = 3 * workers;
-  if (workers > 1) {
-    while (plan.row_block > 2 * Tile::mr && (p.m + plan.row_block - 1) / plan.row_block < wanted)
-      plan.row_block = up(plan.row_block / 2, Tile::mr);
-    index_t const row_tiles = (p.m + plan.row_block - 1) / plan.row_block;
-    if (row_tiles < wanted) plan.column_split = (wanted + row_tiles - 1) / row_tiles;
-  }
+  plan.mr = mr, plan.nr = nr;
+  index_t const depth = in.k > 0 ? in.k : 1, row_tiles = (in.m + mr - 1) / mr;
+  plan.in_place = in.b_column == 1 && std::is_same_v<decltype(in.b), typename I::number const*> &&
+                  in.k * in.n * size <= in_place_bytes;
+  index_t const fits = shared_budget_bytes / (depth * size) / nr * nr;
+  plan.chunk = plan.in_place ? in.n : fits < nr ? nr : fits;
+  if (plan.chunk > in.n) plan.chunk = in.n;
+  // Packed rows of a part fit the L2 cache beside a panel of b; parts come in multiples of the workers.
+  index_t const most = l2_budget_bytes / (depth * size * mr);
+  index_t const least_parts = (row_tiles + (most < 1 ? 1 : most) - 1) / (most < 1 ? 1 : most);
+  plan.row_parts = workers == 1 ? least_parts : round_up(least_parts, workers) * 2;
+  if (plan.row_parts > row_tiles) plan.row_parts = row_tiles;
+  plan.part_tiles = (row_tiles + plan.row_parts - 1) / plan.row_parts;
+  index_t const panels = (plan.chunk + nr - 1) / nr;
+  if (plan.row_parts < 2 * workers && workers > 1) plan.column_parts = round_up(workers * 2, plan.row_parts) / plan.row_parts;
+  if (plan.column_parts > panels) plan.column_parts = panels;
   return plan;
 }
 
 namespace detail {
 
-/// Packs panel `panel` of the chunk that starts at column `first`.
-struct pack_body {
-  template <class Isa, class P>
-  HEDDLE_SHIM void operator()(Isa, P const& p, typename P::number* const& packed, index_t const& first,
-                              index_t const& panel) const {
-    using Tile = register_tile<Isa, typename P::number>;
-    pack_columns<Tile>(p, first + panel * Tile::nr, 0, p.k, packed + panel * Tile::nr * p.k);
+/// The register tile in use.
+struct tile_size_body {
+  template <class Isa, class T>
+  HEDDLE_SHIM void operator()(Isa, T const&, index_t& mr, index_t& nr) const {
+    mr = register_tile<Isa, T>::mr, nr = register_tile<Isa, T>::nr;
   }
 };
 
-/// One tile: packs its rows of a, then runs over the panels of its columns.
-struct tile_body {
-  template <class Isa, class P>
-  HEDDLE_SHIM void operator()(Isa, P const& p, typename P::number* const& rows, typename P::number const* const& packed,
-                              index_t const& row, index_t const& row_end, index_t const& first, index_t const& col,
-                              index_t const& col_end) const {
-    using T = typename P::number;
-    using Tile = register_tile<Isa, T>;
-    for (index_t r = row; r < row_end; r += Tile::mr) pack_rows<Tile>(p, r, rows + (r - row) * p.k);
-    typename Tile::vector acc[Tile::size];
-    for (index_t c = col; c < col_end; c += Tile::nr)
-      for (index_t r = row; r < row_end; r += Tile::mr) {
-        T const* const left = rows + (r - row) * p.k;
-        if (packed != nullptr)
-          sums<Tile, false>(acc, left, packed + (c - first) * p.k, index_t{Tile::nr}, p.k, index_t{Tile::nr});
-        else
-          sums<Tile, true>(acc, left, p.b + c, p.b_step, p.k, p.n - c);
-        store_tile<Tile>(p, acc, r, c);
-      }
-  }
+/// A rectangle of the output: rows [row, row_end), columns [col, col_end).
+struct rectangle {
+  index_t row, row_end, col, col_end;
 };
 
-/// What the plan needs to know of the register tile in use.
-struct plan_body {
-  template <class Isa, class P>
-  HEDDLE_SHIM void operator()(Isa, P const& p, int const& workers, matmul_plan& plan) const {
-    plan = plan_matmul<register_tile<Isa, typename P::number>>(p, workers);
-  }
+/// Where the columns of b lie: whole panels in place or packed from column `first` on, the last one packed in `edge`.
+template <class T>
+struct panels_of_b {
+  T const* packed;
+  T const* edge;
+  index_t first, step;
 };
+
+/// The sums of one register tile over several pieces of k, to the lines of `tile`.
+template <class T>
+HEDDLE_FN void run_pieces(T const* left, T const* right, index_t step, index_t k, matmul_plan const& plan, T* tile) {
+  constexpr index_t levels = 20, size = largest_tile_bytes / static_cast<index_t>(sizeof(T));  // for 2^19 pieces
+  alignas(64) T waiting[levels * size];  // sums that wait for their right neighbour
+  index_t const pieces = pieces_of(k), used = plan.mr * plan.nr;
+  tree_accumulate tree(pieces, 0, pieces);
+  for (index_t p = 0; p < pieces; ++p) {
+    index_t const from = p * chain_depth, depth = k - from < chain_depth ? k - from : chain_depth;
+    int slot = tree.next_slot();
+    int const merges = tree.push();
+    bool const last = p + 1 == pieces;
+    T* const to = merges == 0 && !last ? waiting + slot * size : tile;
+    dispatch_isa(chain_body<T>{}, left + from * plan.mr, right + from * step, step, depth, to, plan.nr);
+    for (int i = 0; i < merges; ++i) dispatch_isa(add_body<T>{}, static_cast<T const*>(waiting + --slot * size), tile, used);
+    if (merges > 0 && !last) __builtin_memcpy(waiting + slot * size, tile, static_cast<std::size_t>(used) * sizeof(T));
+  }
+}
+
+/// Packs the rows of a rectangle, then runs over its register tiles, panel by panel.
+template <class I, class O>
+HEDDLE_FN void run_rectangle(I const& in, O const& out, matmul_plan const& plan, rectangle const& at,
+                             typename I::number* rows, panels_of_b<typename I::number> const& b) {
+  using T = typename I::number;
+  alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
+  bool const one_piece = in.k <= chain_depth, direct = one_piece && out.direct();
+  dispatch_isa(pack_rows_body{}, in, rows, at.row, at.row_end);
+  for (index_t c = at.col; c < at.col_end; c += plan.nr) {
+    index_t const columns = in.n - c < plan.nr ? in.n - c : plan.nr;
+    bool const in_place = plan.in_place && columns == plan.nr;
+    T const* right = plan.in_place ? b.edge : b.packed + (c - b.first) * in.k;
+    if constexpr (std::is_same_v<decltype(in.b), T const*>)
+      if (in_place) right = in.b + c;
+    index_t const step = in_place ? in.b_step : plan.nr;
+    for (index_t r = at.row; r < at.row_end; r += plan.mr) {
+      index_t const lines = in.m - r < plan.mr ? in.m - r : plan.mr;
+      T const* const left = rows + (r - at.row) * in.k;
+      T* to = tile;
+      index_t pitch = plan.nr;
+      if constexpr (std::is_same_v<decltype(out.c), T*>)
+        if (direct && lines == plan.mr && columns == plan.nr) to = out.c + r * out.c_row + c, pitch = out.c_row;
+      if (one_piece)
+        dispatch_isa(chain_body<T>{}, left, right, step, in.k, to, pitch);
+      else
+        run_pieces(left, right, step, in.k, plan, to);
+      if (to != tile) continue;
+      dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, r, lines, c, columns);
+    }
+  }
+}
+
+/// Packs the panels of columns [first, first + columns) of b, or only the last one where b is read in place.
+template <class E, class I>
+HEDDLE_FN void submit_packing(E& exec, I const& in, matmul_plan const& plan, index_t first, index_t columns,
+                              typename I::number* to) {
+  index_t const panels = (columns + plan.nr - 1) / plan.nr;
+  if (plan.in_place) {
+    if (columns % plan.nr != 0)
+      exec.for_each_tile(1, [in, to, col = (panels - 1) * plan.nr](index_t, int) {
+        dispatch_isa(pack_columns_body{}, in, to, col);
+      });
+    return;
+  }
+  exec.for_each_tile(panels, [in, to, first, nr = plan.nr](index_t panel, int) {
+    dispatch_isa(pack_columns_body{}, in, to + panel * nr * in.k, first + panel * nr);
+  });
+}
 
 }  // namespace detail
 
-/// Submits one product of a batch.
-template <class E, class P>
-HEDDLE_FN void submit_product(E& exec, P const& p) {
-  using T = typename P::number;
-  if (p.m <= few_rows && p.b_column == 1) return submit_few_rows(exec, p);
-  matmul_plan plan;
-  int workers = exec.concurrency();
-  dispatch_isa(detail::plan_body{}, p, workers, plan);
+/// Submits one product whose a is packed.
+template <class E, class I, class O>
+HEDDLE_FN void submit_packed(E& exec, I const& in, O const& out) {
+  using T = typename I::number;
+  index_t mr = 0, nr = 0;
+  dispatch_isa(detail::tile_size_body{}, T{}, mr, nr);
+  matmul_plan const plan = plan_matmul(in, mr, nr, exec.concurrency());
   scratch_frame<E> frame(exec);
-  index_t const rows_size = plan.row_block * p.k;
-  T* const rows = frame.template take<T>(rows_size * workers);
-  T* const packed = plan.chunk > 0 ? frame.template take<T>(plan.chunk * p.k) : nullptr;
-  index_t const chunk = plan.chunk > 0 ? plan.chunk : p.n;
-  for (index_t first = 0; first < p.n; first += chunk) {
-    index_t const columns = p.n - first < chunk ? p.n - first : chunk;
-    index_t const panels = (columns + plan.panel - 1) / plan.panel;
-    if (packed != nullptr)
-      exec.for_each_tile(panels, [p, packed, first](index_t panel, int) {
-        dispatch_isa(detail::pack_body{}, p, packed, first, panel);
-      });
-    index_t const row_tiles = (p.m + plan.row_block - 1) / plan.row_block;
-    index_t const split = plan.column_split < panels ? plan.column_split : panels;
-    exec.for_each_tile(row_tiles * split, [=](index_t tile, int worker) {
-      index_t const row = tile / split * plan.row_block, part = tile % split;
-      auto const range = balanced_part(panels, split, part);
-      index_t const row_end = row + plan.row_block < p.m ? row + plan.row_block : p.m;
-      index_t const col = first + range.offset * plan.panel;
-      index_t const end = first + range.end() * plan.panel, last = first + columns;
-      dispatch_isa(detail::tile_body{}, p, rows + worker * rows_size, static_cast<T const*>(packed), row, row_end,
-                   first, col, end < last ? end : last);
+  constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
+  index_t const rows_size = round_up(plan.part_tiles * mr * in.k + beyond, beyond);
+  T* const rows = frame.template take<T>(rows_size * exec.concurrency());
+  T* const packed = frame.template take<T>((plan.in_place ? nr : round_up(plan.chunk, nr)) * in.k + beyond);
+  index_t const row_tiles = (in.m + mr - 1) / mr;
+  for (index_t first = 0; first < in.n; first += plan.chunk) {
+    index_t const columns = in.n - first < plan.chunk ? in.n - first : plan.chunk;
+    detail::submit_packing(exec, in, plan, first, columns, packed);
+    index_t const panels = (columns + nr - 1) / nr;
+    exec.for_each_tile(plan.row_parts * plan.column_parts, [=](index_t tile, int worker) {
+      auto const r = balanced_part(row_tiles, plan.row_parts, tile / plan.column_parts);
+      auto const c = balanced_part(panels, plan.column_parts, tile % plan.column_parts);
+      index_t const row_end = r.end() * plan.mr, col_end = first + c.end() * plan.nr, last = first + columns;
+      detail::run_rectangle(in, out, plan,
+                            {r.offset * plan.mr, row_end < in.m ? row_end : in.m, first + c.offset * plan.nr,
+                             col_end < last ? col_end : last},
+                            rows + worker * rows_size, {packed, packed, first, plan.nr});
     });
   }
+}
+
+/// Submits one product of a batch in the regime of its shape.
+template <class E, class I, class O>
+HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
+  auto const readable = [](index_t step, index_t column) { return step == 1 || column == 1; };
+  if (in.m <= few_rows && readable(in.b_step, in.b_column)) return submit_few_rows(exec, in, out);
+  if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
+    O turned = out;
+    turned.swapped = true;
+    return submit_few_rows(
+        exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k}, turned);
+  }
+  submit_packed(exec, in, out);
 }
 
 }  // namespace cpu
@@ -138,16 +196,19 @@ struct kernel<matmul_fn, cpu_tag> {
   template <class E, class A, class B, class C, class Epilogue>
   static HEDDLE_FN void run(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
                             Epilogue const& epilogue) {
-    using number = accumulator_t<typename A::value_type>;
-    using product = cpu::product<typename A::value_type, typename B::value_type, typename C::value_type, Epilogue>;
-    number const alpha = static_cast<number>(options.alpha);
+    using element = typename A::value_type;
+    using number = accumulator_t<element>;
+    number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
+    // With alpha 0 nothing of a and b may be read: the product of no columns.
+    index_t const k = alpha == number(0) ? 0 : a.extent(2);
     for (index_t i = 0; i < c.extent(0); ++i)
       cpu::submit_product(
-          exec, product{a.data() + i * a.stride(0), b.data() + i * b.stride(0), c.data() + i * c.stride(0), a.stride(1),
-                        a.stride(2), b.stride(1), b.stride(2), c.stride(1), c.stride(2), c.extent(1), c.extent(2),
-                        // With alpha 0 nothing of a and b may be read: the product of no columns.
-                        alpha == number(0) ? 0 : a.extent(2), alpha == number(0) ? number(1) : alpha,
-                        static_cast<number>(options.beta), epilogue});
+          exec,
+          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
+                               b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
+          cpu::output<typename C::value_type, number, Epilogue>{c.data() + i * c.stride(0), c.stride(1), c.stride(2),
+                                                                alpha == number(0) ? number(1) : alpha, beta, false,
+                                                                epilogue});
   }
 };
 

@@ -29,7 +29,7 @@ struct lane_blocking {
 
 /// Rows of panels come in whole blocks of every instruction set.
 inline constexpr index_t panel_rows = 8;
-HEDDLE_TILE constexpr index_t padded(index_t rows) noexcept {
+HEDDLE_SHIM constexpr index_t padded(index_t rows) noexcept {
   return (rows + panel_rows - 1) / panel_rows * panel_rows;
 }
 
@@ -43,11 +43,11 @@ template <class T, int Rows>
 struct separate_rows {
   T const* row[Rows];
 
-  HEDDLE_TILE separate_rows(T const* a, index_t stride, index_t first, index_t rows) {
+  HEDDLE_SHIM separate_rows(T const* a, index_t stride, index_t first, index_t rows) {
     for (int r = 0; r < Rows; ++r) row[r] = a + (first + r < rows ? first + r : rows - 1) * stride;
   }
   template <int R>
-  HEDDLE_TILE T at(index_t c) const {
+  HEDDLE_SHIM T at(index_t c) const {
     return row[R][c];
   }
 };
@@ -59,25 +59,25 @@ struct adjacent_rows {
   index_t column;
 
   template <int R>
-  HEDDLE_TILE T at(index_t c) const {
+  HEDDLE_SHIM T at(index_t c) const {
     return data[c * column + R];
   }
 };
 
 template <int Row, class V, class T, int... I>
-HEDDLE_TILE void row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b) {
+HEDDLE_SHIM void row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b) {
   V const s = V::splat(a);
   ((acc[Row * static_cast<int>(sizeof...(I)) + I] = fma(s, b[I], acc[Row * static_cast<int>(sizeof...(I)) + I])), ...);
 }
 template <int Row, class V, class T, class M, int... I>
-HEDDLE_TILE void masked_row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b, M const* excluded) {
+HEDDLE_SHIM void masked_row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b, M const* excluded) {
   V const s = V::splat(a);
   constexpr int n = static_cast<int>(sizeof...(I));
   ((acc[Row * n + I] = select(excluded[I], acc[Row * n + I], fma(s, b[I], acc[Row * n + I]))), ...);
 }
 
 template <class V, class A, int... R, int... I>
-HEDDLE_TILE void plain_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
+HEDDLE_SHIM void plain_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
                                A const& a, lane_t<V> const* b, index_t begin, index_t end) {
   for (index_t c = begin; c < end; ++c) {
     V const x[] = {V::load(b + c * lanes + I * V::width)...};
@@ -86,7 +86,7 @@ HEDDLE_TILE void plain_columns(std::integer_sequence<int, R...>, std::integer_se
 }
 // Weights below 0 mark excluded pairs; a NaN is a weight.
 template <class V, class A, int... R, int... I>
-HEDDLE_TILE void masked_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
+HEDDLE_SHIM void masked_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
                                 A const& a, lane_t<V> const* b, lane_t<V> const* weights, index_t begin, index_t end) {
   for (index_t c = begin; c < end; ++c) {
     V const x[] = {V::load(b + c * lanes + I * V::width)...};
@@ -96,28 +96,28 @@ HEDDLE_TILE void masked_columns(std::integer_sequence<int, R...>, std::integer_s
 }
 
 template <class V, int... I>
-HEDDLE_TILE void clear_all(std::integer_sequence<int, I...>, V* acc) {
+HEDDLE_SHIM void clear_all(std::integer_sequence<int, I...>, V* acc) {
   ((acc[I] = V::zero()), ...);
 }
 template <int Vectors, class V, class Finish, int... I>
-HEDDLE_TILE void finish_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* out, index_t lane,
+HEDDLE_SHIM void finish_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* out, index_t lane,
                             Finish const& finish) {
   (finish(out + (I / Vectors) * lanes + (I % Vectors) * V::width, acc[I], lane + (I % Vectors) * V::width), ...);
 }
 
 template <class V, int... I>
-HEDDLE_TILE void gain(std::integer_sequence<int, I...>, V* acc, lane_t<V> weight, lane_t<V> const* row) {
+HEDDLE_SHIM void gain(std::integer_sequence<int, I...>, V* acc, lane_t<V> weight, lane_t<V> const* row) {
   V const w = V::splat(weight);
   ((acc[I] = fma(w, V::load(row + I * V::width), acc[I])), ...);
 }
 template <class V, int... I>
-HEDDLE_TILE void store_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* to) {
+HEDDLE_SHIM void store_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* to) {
   (acc[I].store(to + I * V::width), ...);
 }
 
 /// One block of rows and one group of lanes. Without weights every column is full.
 template <class Isa, bool Masked, int Vectors, class T, class A, class Finish>
-HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, column_run const& run, index_t lane,
+HEDDLE_SHIM void lane_block(T* out, A const& a, T const* b, T const* weights, column_run const& run, index_t lane,
                             Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
   constexpr std::make_integer_sequence<int, blocking::rows> rows{};
@@ -142,13 +142,13 @@ HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, co
 /// of its lane.
 struct overwrite {
   template <class T, class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t) const {
     x.store(out);
   }
 };
 struct add_to {
   template <class T, class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t) const {
     (V::load(out) + x).store(out);
   }
 };
@@ -156,7 +156,7 @@ template <class T>
 struct add_to_scaled {
   T const* factor;
   template <class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t lane) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t lane) const {
     fma(V::load(out), V::load(factor + lane), x).store(out);
   }
 };
@@ -164,7 +164,7 @@ struct add_to_scaled {
 /// out[r] = a's row r times b, for rows in [0, rows) and the first `used` lanes, rounded up to whole blocks; a has unit
 /// columns. Writes padded(rows) rows. Vectors: how many are worked on side by side.
 template <class Isa, int Vectors, class T>
-HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns,
+HEDDLE_SHIM void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns,
                              index_t used) {
   using blocking = lane_blocking<Isa, T>;
   column_run const run{0, 0, columns, columns};
@@ -178,7 +178,7 @@ HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t row
 /// out[r] gains the sum over the run's rows c of a[c][r] * b[c]; a has unit columns. Where `weights` is below 0, the
 /// product is left out. Pre: a's rows and out have padded(columns) columns and rows.
 template <class Isa, class T, class Finish>
-HEDDLE_TILE void column_product(T* out, T const* a, index_t row_stride, index_t columns, T const* b, T const* weights,
+HEDDLE_SHIM void column_product(T* out, T const* a, index_t row_stride, index_t columns, T const* b, T const* weights,
                                 column_run const& run, Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
   static_assert(panel_rows % blocking::rows == 0);
@@ -190,7 +190,7 @@ HEDDLE_TILE void column_product(T* out, T const* a, index_t row_stride, index_t 
 
 /// The same for the first `used` lanes one by one, columns of a side by side in registers: for few lanes.
 template <class Isa, class T>
-HEDDLE_TILE void few_lanes_product(T* out, T const* a, index_t row_stride, index_t columns, T const* weights,
+HEDDLE_SHIM void few_lanes_product(T* out, T const* a, index_t row_stride, index_t columns, T const* weights,
                                    column_run const& run, T const* factor, index_t used) {
   using V = typename lane_blocking<Isa, T>::vector;
   constexpr int together = 4;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul_kernel.hpp>
+
+/// @file
+/// Packing of operands for the register tile: a as [k][mr], b as [k][nr], in the accumulator's type. An operand whose
+/// steps of k are adjacent is transposed in registers, a square of vectors at a time.
+
+namespace heddle {
+namespace cpu {
+namespace detail {
+
+#if !defined(__CUDA_ARCH__)
+/// The lower and the upper halves of two vectors, lane by lane in turns.
+template <class V, int... I>
+HEDDLE_SHIM void interleave(std::integer_sequence<int, I...>, V const& a, V const& b, V& lower, V& upper) {
+  namespace r = heddle::detail::registers;
+  constexpr int W = sizeof...(I);
+  auto const x = r::reg<W>(a.lane), y = r::reg<W>(b.lane);
+  r::reg<W>(lower.lane) = __builtin_shufflevector(x, y, (I / 2 + I % 2 * W)...);
+  r::reg<W>(upper.lane) = __builtin_shufflevector(x, y, (W / 2 + I / 2 + I % 2 * W)...);
+}
+template <class V, int... I>
+HEDDLE_SHIM void shuffle_rows(std::integer_sequence<int, I...>, V const* in, V* out) {
+  constexpr int W = V::width;
+  (interleave(std::make_integer_sequence<int, W>{}, in[I], in[I + W / 2], out[2 * I], out[2 * I + 1]), ...);
+}
+/// Rows become columns. Each pass rotates the bits of (row, lane) by one, so log2(width) passes exchange them.
+template <int Passes, class V>
+HEDDLE_SHIM void transpose_square(V* rows) {
+  if constexpr (Passes > 0) {
+    constexpr int W = V::width;
+    V out[W];
+    shuffle_rows(std::make_integer_sequence<int, W / 2>{}, rows, out);
+    move(std::make_integer_sequence<int, W>{}, out, rows);
+    transpose_square<Passes - 1>(rows);
+  }
+}
+#endif
+
+template <int W>
+inline constexpr int log2_of = W <= 1 ? 0 : 1 + log2_of<W / 2>;
+
+template <class V, class A, int... I>
+HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, V* rows) {
+  ((rows[I] = I < lines ? load_as<V>(from + I * line) : V::zero()), ...);
+}
+template <class V, class A, int... I>
+HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, index_t n, V* rows) {
+  ((rows[I] = I < lines ? load_as<V>(from + I * line, n) : V::zero()), ...);
+}
+template <class V, class T, int... I>
+HEDDLE_SHIM void store_lines(std::integer_sequence<int, I...>, V const* rows, T* to, index_t pitch, index_t n) {
+  ((I < n ? rows[I].store(to + I * pitch) : void()), ...);
+}
+
+/// Up to W lines whose elements are adjacent along k, from `from` on: rows[d] becomes step d of all lines, for
+/// n <= W steps. Missing lines are zero.
+template <class V, class A>
+HEDDLE_SHIM void load_transposed(A const* from, index_t line, index_t lines, index_t n, V* rows) {
+  using each = std::make_integer_sequence<int, V::width>;
+  if (n >= V::width)
+    load_lines(each{}, from, line, lines, rows);
+  else
+    load_lines(each{}, from, line, lines, n, rows);
+  transpose_square<log2_of<V::width>>(rows);
+}
+
+/// Packs up to Width lines of one operand over all of k: to[d * Width + line]. `across` is the stride between lines,
+/// `step` that of k. Missing lines are zero. Writes up to a vector past the end.
+template <class V, int Width, class A, class T>
+HEDDLE_SHIM void pack_lines(A const* from, index_t across, index_t step, index_t lines, index_t k, T* to) {
+  constexpr int W = V::width, groups = (Width + W - 1) / W;
+  if (across == 1) {
+    // What a last vector writes too much belongs to the next step, which comes later.
+    for (index_t d = 0; d < k; ++d)
+      for (int g = 0; g < groups; ++g)
+        (lines >= (g + 1) * W ? load_as<V>(from + d * step + g * W) : load_as<V>(from + d * step + g * W, lines - g * W))
+            .store(to + d * Width + g * W);
+  } else if (step == 1) {
+    for (index_t d = 0; d < k; d += W)
+      for (int g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
+        V rows[W];
+        index_t const n = k - d < W ? k - d : index_t{W};
+        load_transposed(from + g * W * across + d, across, lines - g * W, n, rows);
+        store_lines(std::make_integer_sequence<int, W>{}, rows, to + d * Width + g * W, index_t{Width}, n);
+      }
+  } else {
+    for (index_t d = 0; d < k; ++d)
+      for (index_t i = 0; i < Width; ++i) to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
+  }
+}
+
+/// Packs the rows [row, row_end) of a, mr at a time.
+struct pack_rows_body {
+  template <class Isa, class I>
+  HEDDLE_SHIM void operator()(Isa, I const& in, typename I::number* const& to, index_t const& row,
+                              index_t const& row_end) const {
+    using Tile = register_tile<Isa, typename I::number>;
+    for (index_t r = row; r < row_end; r += Tile::mr)
+      pack_lines<typename Tile::vector, Tile::mr>(in.a + r * in.a_row, in.a_row, in.a_step,
+                                                  in.m - r < Tile::mr ? in.m - r : index_t{Tile::mr}, in.k,
+                                                  to + (r - row) * in.k);
+  }
+};
+
+/// Packs the panel of nr columns of b that starts at column `col`.
+struct pack_columns_body {
+  template <class Isa, class I>
+  HEDDLE_SHIM void operator()(Isa, I const& in, typename I::number* const& to, index_t const& col) const {
+    using Tile = register_tile<Isa, typename I::number>;
+    pack_lines<typename Tile::vector, Tile::nr>(in.b + col * in.b_column, in.b_column, in.b_step,
+                                                in.n - col < Tile::nr ? in.n - col : index_t{Tile::nr}, in.k, to);
+  }
+};
+
+}  // namespace detail
+}  // namespace cpu
+}  // namespace heddle
