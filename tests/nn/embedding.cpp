@@ -24,7 +24,8 @@ struct problem {
   view<std::int32_t const, 1> ids() const { return column(tokens.data(), rows); }
 };
 
-constexpr index_t sizes[][4] = {{5, 3, 0, 4}, {1, 1, 1, 1}, {7, 5, 3, 9}, {64, 33, 2, 17}, {65, 8, 1, 130}, {300, 16, 2, 3}};
+constexpr index_t sizes[][4] = {{5, 3, 0, 4},    {1, 1, 1, 1},    {7, 5, 3, 9},
+                                {64, 33, 2, 17}, {65, 8, 1, 130}, {300, 16, 2, 3}};
 
 }  // namespace
 

@@ -32,7 +32,8 @@ struct problem {
   void backward(E& e, float* dx, float* sums) const {
     auto const in = matrix<float const>(x.data(), rows, columns), g = matrix<float const>(dy.data(), rows, columns);
     auto const m = column(mean.data(), rows), r = column(rstd.data(), rows);
-    nn::layer_norm_backward_input(e, in, column<float const>(weight.data(), columns), m, r, g, matrix(dx, rows, columns));
+    nn::layer_norm_backward_input(e, in, column<float const>(weight.data(), columns), m, r, g,
+                                  matrix(dx, rows, columns));
     nn::layer_norm_backward_weight(e, in, m, r, g, column(sums, columns), column(sums + columns, columns));
   }
 };
@@ -102,7 +103,8 @@ TEMPLATE_LIST_TEST_CASE("layer norm and its gradients give the oracle's bits", "
     CAPTURE(p.rows, p.columns);
     index_t const n = p.rows * p.columns;
     test::agreed<float, float>(setup.exec, n, 2 * p.rows, [&](auto& e, float* y, float* s) { p.forward(e, y, s); });
-    test::agreed<float, float>(setup.exec, n, 2 * p.columns, [&](auto& e, float* dx, float* s) { p.backward(e, dx, s); });
+    test::agreed<float, float>(setup.exec, n, 2 * p.columns,
+                               [&](auto& e, float* dx, float* s) { p.backward(e, dx, s); });
     test::agreed<bf16, float>(setup.exec, n, 2 * p.rows, [&](auto& e, bf16* y, float* s) { p.forward(e, y, s); });
   }
 }

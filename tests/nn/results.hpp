@@ -24,7 +24,8 @@ inline constexpr float inf = std::numeric_limits<float>::infinity();
 inline constexpr float qnan = std::numeric_limits<float>::quiet_NaN();
 
 /// Rows and columns: empty, one, odd, and around the edges of tiles, vectors and blocks.
-inline constexpr index_t shapes[][2] = {{0, 5}, {1, 1}, {3, 7}, {5, 64}, {2, 65}, {17, 33}, {9, 130}, {1, 4097}, {2, 1000}};
+inline constexpr index_t shapes[][2] = {{0, 5},   {1, 1},   {3, 7},    {5, 64},  {2, 65},
+                                        {17, 33}, {9, 130}, {1, 4097}, {2, 1000}};
 
 /// n random elements that end where memory ends.
 template <class T>
@@ -89,6 +90,23 @@ results<Y, S> agreed(E& exec, index_t n, index_t m, Op const& op) {
   results<Y, S> const got = results_of<Y, S>(exec, n, m, op);
   require_same_bits(got, want);
   return got;
+}
+
+/// n results of op(exec, y) on the oracle, y being one row.
+template <class Op>
+std::vector<float> on_oracle(index_t n, Op const& op) {
+  reference_executor oracle;
+  return results_of<float, float>(oracle, n, 0, [&](auto& e, float* y, float*) { op(e, matrix(y, 1, n)); }).y;
+}
+
+/// Checks y[i] against want(x[i], dy[i]) within bound(x[i], dy[i], want).
+template <class Want, class Bound>
+void check_numbers(std::vector<float> const& y, float const* x, float const* dy, Want const& want, Bound const& bound) {
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    double const w = want(double{x[i]}, double{dy[i]});
+    CAPTURE(x[i], dy[i], y[i], w);
+    REQUIRE(std::abs(y[i] - w) <= bound(double{x[i]}, double{dy[i]}, std::abs(w)));
+  }
 }
 
 /// op(exec, x, y), a map of [rows, columns] to the same extents: turned inputs and outputs with gaps give the bits of

@@ -44,7 +44,8 @@ TEST_CASE("the oracle's rope is right", "[nn]") {
 TEMPLATE_LIST_TEST_CASE("rope gives the oracle's bits and turns back", "[nn]", test::tile_cases) {
   TestType setup;
   struct { index_t sequences, tokens, heads, head_size, rest; } const sizes[] = {
-      {0, 3, 1, 4, 0}, {1, 1, 1, 2, 0}, {3, 5, 2, 6, 7}, {1, 17, 1, 64, 1}, {2, 33, 3, 10, 0}, {2, 4, 0, 8, 9}, {2, 4, 3, 0, 9}};
+      {0, 3, 1, 4, 0},   {1, 1, 1, 2, 0}, {3, 5, 2, 6, 7}, {1, 17, 1, 64, 1},
+      {2, 33, 3, 10, 0}, {2, 4, 0, 8, 9}, {2, 4, 3, 0, 9}};
   for (auto const& s : sizes) {
     index_t const rows = s.sequences * s.tokens, width = s.heads * s.head_size + s.rest, n = rows * width;
     CAPTURE(rows, width, s.heads);

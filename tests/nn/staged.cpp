@@ -104,7 +104,7 @@ TEST_CASE("the plan of a part holds what the stage needs and nothing else", "[nn
   auto const whole = model_of(4);
   nn::layer_shape const shape{2, 6, 8};
   std::size_t const activation = 12 * 8 * sizeof(float), logits = (12 * 11 * sizeof(float) + 63) / 64 * 64;
-  nn::planner one(sizeof(float)), first(sizeof(float)), middle(sizeof(float)), last(sizeof(float)), empty(sizeof(float));
+  nn::planner one(sizeof(float)), first(one), middle(one), last(one), empty(one);
   whole.make_plan(one, shape);
   whole.cut(0, 4).make_plan(first, shape);
   whole.cut(1, 4).make_plan(middle, shape);

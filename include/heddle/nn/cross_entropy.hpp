@@ -52,10 +52,12 @@ struct cross_entropy_program {
     check(row, row + Ctx::rows < targets.extent(0) ? row + Ctx::rows : targets.extent(0));
     auto const in = ctx.ref(logits, row, 0, classes);
     value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
-    ctx.reduce_of(s.peak, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::maximum, value(lowest), in);
+    // The cap rises with its argument, so that of the largest logit is the peak.
+    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [](auto m) HEDDLE_LAMBDA {
-      using V = decltype(m);
+    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA {
+      using V = decltype(v);
+      V const m = capped(v, c);
       return select(m == splat<V>(value(lowest)), splat<V>(value(0)), m);
     }, s.peak);
     ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, tile::plus, value(0), in,
@@ -63,17 +65,17 @@ struct cross_entropy_program {
     ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
     ctx.store(lse, row, s.lse);
     // Selecting, not multiplying: a logit of another class may be infinite.
-    ctx.reduce_of(s.hit, [c](auto v, auto hot) HEDDLE_LAMBDA {
+    ctx.reduce_of(s.hit, [](auto v, auto hot) HEDDLE_LAMBDA {
       using V = decltype(v);
-      return select(hot == splat<V>(value(1)), capped(v, c), splat<V>(value(0)));
+      return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
     }, tile::plus, value(0), in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
       ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::plus, value(0), in);
     else
       ctx.fill(s.mean, value(0));
-    ctx.map(s.loss, [keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
+    ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
       using V = decltype(l);
-      V loss = l - hit;
+      V loss = l - capped(hit, c);
       if (spread != value(0)) loss = mul(splat<V>(keep), loss) + mul(splat<V>(spread), l - sum / splat<V>(n));
       if (z != value(0)) loss = loss + mul(splat<V>(z), mul(l, l));
       // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
