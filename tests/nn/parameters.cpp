@@ -68,9 +68,11 @@ template <class P>
 using leaf_placement = typename decltype(P::weight)::placement;
 using whole = nn::whole_at_rest;
 static_assert(std::is_same_v<leaf_placement<at_rest>, whole>);
-static_assert(std::is_same_v<leaf_placement<weights>, spec<resident, varying, varying, varying, varying>>);
+static_assert(
+    std::is_same_v<leaf_placement<weights>, spec<resident, varying, varying, replicated, replicated>>);
 using sum = partial<red::sum>;
-static_assert(std::is_same_v<leaf_placement<gradients>, spec<resident, sum, sum, sum, sum>>);
+static_assert(
+    std::is_same_v<leaf_placement<gradients>, spec<resident, sum, sum, replicated, replicated>>);
 // Layers can't write what they read.
 static_assert(std::is_same_v<decltype(weights::weight.local), view<float const, 2>>);
 static_assert(std::is_same_v<decltype(gradients::weight.local), view<float, 2>>);
