@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <heddle/comm/communicator.hpp>
 #include <heddle/comm/counting.hpp>
 #include <heddle/comm/elastic.hpp>
 

@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include <heddle/comm/counting.hpp>
+#include <heddle/comm/counts.hpp>
 
 using namespace heddle;
 using namespace heddle::test;

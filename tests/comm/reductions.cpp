@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <heddle/comm/operations.hpp>
+#include <heddle/comm/reductions.hpp>
+
 #include <support/executors.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include <heddle/checkpoint/store.hpp>
 #include <heddle/core/tensor.hpp>
+#include <heddle/exec/executor.hpp>
 #include <heddle/parallel/parameter_list.hpp>
 
 #include <string>
