@@ -36,10 +36,18 @@ class walk {
     if constexpr (requires { p.mean; }) own(p.mean);
     if constexpr (requires { p.rstd; }) own(p.rstd);
     if constexpr (requires { p.lse; }) own(p.lse);
+    if constexpr (requires { p.loss; }) own(p.loss);
+    if constexpr (requires { p.logits; }) own(p.x), own(p.dx), own(p.y), own(p.dy), own(p.logits), own(p.d_logits);
+    if constexpr (requires { p.between; }) own_all(p.between), own_all(p.d_between);
+    if constexpr (requires { p.forward; }) own(p.y);
     if constexpr (requires { p.first; }) (*this)(p.first);
     if constexpr (requires { p.second; }) (*this)(p.second);
     if constexpr (requires { p.rest; }) (*this)(p.rest);
     if constexpr (requires { p.inner; }) (*this)(p.inner);
+    if constexpr (requires { p.backward; }) (*this)(p.backward);  // without recomputation there is but one plan
+    if constexpr (requires { p.logits; }) (*this)(p.blocks), (*this)(p.back), (*this)(p.sink);
+    if constexpr (requires { p.each; })
+      for (auto const& one : p.each) (*this)(one);
     above_.resize(before);
   }
 
@@ -48,6 +56,9 @@ class walk {
     if (s.rows * s.columns == 0) return;
     all.push_back({s, above_});
     above_.push_back(all.size() - 1);
+  }
+  void own_all(std::vector<slot> const& slots) {
+    for (slot const& s : slots) own(s);
   }
   std::vector<std::size_t> above_;
 };
@@ -154,14 +165,13 @@ TEST_CASE("the longer of two lives", "[nn]") {
   CHECK(nn::longer(life::bwd, life::deferred) == life::deferred);
 }
 
-TEST_CASE("slots of a block that are alive together never overlap, and every region is used to its end", "[nn]") {
-  auto const check = [](auto const& block) {
+TEST_CASE("slots that are alive together never overlap, and every region is used to its end", "[nn]") {
+  auto const check = [](auto const& layer, nn::layer_shape const& input) {
     planner p(sizeof(float));
+    auto const plan = layer.make_plan(p, input);
     walk found_slots;
-    auto const plan = block.make_plan(p, shape);
-    found_slots(plan.backward);  // without recomputation there is but one plan
+    found_slots(plan);
     auto const& all = found_slots.all;
-    REQUIRE(all.size() >= 10);
     int overlaps = 0;
     std::size_t end[nn::lives] = {};
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -178,12 +188,19 @@ TEST_CASE("slots of a block that are alive together never overlap, and every reg
     CHECK(overlaps == 0);
     for (life l : all_lives) {
       CAPTURE(static_cast<int>(l));
-      std::size_t const rounded = (end[static_cast<int>(l)] + 63) / 64 * 64;
-      CHECK(rounded == p.bytes(l));
+      CHECK((end[static_cast<int>(l)] + 63) / 64 * 64 == p.bytes(l));
     }
+    return all.size();
   };
-  check(model::detail::gpt2_block(sizes(false)));
-  check(model::detail::llama_block(sizes(false)));
+  CHECK(check(model::detail::gpt2_block(sizes(false)), shape) >= 10);
+  CHECK(check(model::detail::llama_block(sizes(false)), shape) >= 10);
+  model::decoder_sizes s = sizes(false);
+  s.layers = 3;
+  for (index_t stages : {1, 2, 3, 5})
+    for (index_t stage = 0; stage < stages; ++stage) {
+      CAPTURE(stages, stage);
+      CHECK(check(model::llama(s).cut(stage, stages), shape) >= 2);
+    }
 }
 
 TEST_CASE("patterns written to every lasting slot of a block stay apart", "[nn]") {

@@ -9,8 +9,7 @@
 #include <limits>
 #include <vector>
 
-using namespace heddle;
-
+namespace heddle {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -140,3 +139,5 @@ TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
       REQUIRE(std::abs(dx[r * columns + c] - y[r * columns + c] * (dy[r * columns + c] - dot)) <= 16 * 0x1p-24);
   }
 }
+
+}  // namespace heddle
