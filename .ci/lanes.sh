@@ -109,7 +109,12 @@ lane_clang() {
 
 lane_asan() { cmake --workflow --preset asan-ubsan; }
 
-lane_tsan() { cmake --workflow --preset tsan; }
+# The folders whose code runs in several threads. The thread sanitizer does not know OpenMP's runtime.
+lane_tsan() {
+  TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" cmake -DCXX=clang++ -DBUILD_DIR=build/tsan \
+    "-DFLAGS=-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread" "-DFOLDERS=exec;comm;pipeline;parallel;model" \
+    -DOPTIONS=-DHEDDLE_WITH_OPENMP=OFF -P cmake/test.cmake
+}
 
 # Ten seconds of libFuzzer for each parser.
 lane_fuzz() {
