@@ -58,7 +58,7 @@ void check_bits(E& exec, Model const& m, index_t vocabulary) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a generated GPT-2 has the bits of a training pass", "[model]", test::reference_case,
-                   test::queued_serial_case) {
+                   test::executor_case<queued<reference_executor>>) {
   TestType setup;
   model::decoder_sizes const s = test::tiny_sizes(false);
   check_bits<float>(setup.exec, model::gpt2(s), s.vocabulary);

@@ -102,6 +102,38 @@ TEST_CASE("a file of another model is refused with both shapes", "[model]") {
   CHECK_FALSE(model::describe(model::open_any(folder / "b.safetensors"), 4).sizes.tied);
 }
 
+TEST_CASE("a published Llama file is told by its shapes", "[model]") {
+  test::temporary_folder const folder;
+  reference_executor exec;
+  model::decoder_sizes s = test::tiny_sizes(true);
+  s.tied = false;
+  model::weights<float> const w(exec, model::llama(s));
+  test::make_weights(w);
+  std::string const table = "model.layers.0.self_attn.rotary_emb.inv_freq";
+  checkpoint::safetensors_writer writer(checkpoint::file::create(folder / "model.safetensors"));
+  for (auto const& r : w.list().records())
+    writer.declare(r.name, checkpoint::dtype::f32, r.extents.data(), r.extents.size());
+  writer.declare(table, checkpoint::dtype::f32, dims<1>(4));
+  writer.begin();
+  for (std::size_t i = 0; i < w.list().records().size(); ++i) writer.append(w.values(i).data(), w.values(i).size());
+  float const angles[4] = {1, 0.1f, 0.01f, 0.001f};
+  writer.append(angles, 4);
+  writer.finish();
+
+  checkpoint::store const from = model::open_any(folder.path());
+  model::decoder_description const d = model::describe(from, 8);
+  CHECK(model::to_meta(d) == model::to_meta({model::decoder_style::llama, s}));
+  model::weights<float> read(exec, model::llama(d.sizes));
+  REQUIRE(read.load(from));
+  index_t differing = 0;
+  for (std::size_t i = 0; i < w.list().records().size(); ++i)
+    for (index_t e = 0; e < w.values(i).size(); ++e) differing += w.values(i)(e) != read.values(i)(e);
+  CHECK(differing == 0);
+  for (char const* name : {"model.embed_tokens.weight", "model.layers.1.self_attn.k_proj.weight", "lm_head.weight",
+                           "model.layers.0.post_attention_layernorm.weight", "model.layers.0.mlp.down_proj.weight"})
+    CHECK(from.check({}).summary(100).find(name) != std::string::npos);
+}
+
 TEMPLATE_TEST_CASE("a save of ours comes back with its description", "[model]", float, bf16) {
   test::temporary_folder const folder;
   reference_executor exec;
