@@ -95,6 +95,7 @@
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/exec/wait.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/matmul.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>
