@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
   examples::flags f(
       "Writes text with a decoder from a checkpoint: the output folder of train_gpt, a folder of saves, or a "
       "safetensors file with the tensor names of GPT-2 or Llama. The same seed gives the same text. Past the last "
-      "position of a GPT-2 the text goes on from its last half.");
+      "position that the checkpoint names the text goes on from its last half.");
   declare(f, s);
   f.parse(argc, argv);
   if (s.vocab.empty() != s.merges.empty()) throw examples::usage_error("--vocab and --merges go together: give both");

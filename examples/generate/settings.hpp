@@ -24,7 +24,8 @@ struct result {
   std::size_t bytes = 0;
 };
 
-/// Loads the model of a checkpoint and writes. A sequence that fills the position table goes on from its last half.
+/// Loads the model of a checkpoint and writes. A text that fills the positions of the checkpoint goes on from its last
+/// half.
 /// Each style of model is compiled in a file of its own. Errors: errc::format for a checkpoint of another model.
 using write_function = result (*)(heddle::threads_executor&, heddle::checkpoint::store const&,
                                   heddle::model::decoder_sizes const&, request const&);

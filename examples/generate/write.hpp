@@ -14,7 +14,7 @@ namespace generate {
 namespace hd = heddle;
 using hd::index_t;
 
-/// Tokens that the model can look back on: its position table, or all there will be.
+/// Tokens that the model can look back on: the positions that its checkpoint names, or all there will be.
 inline index_t window_of(hd::model::decoder_sizes const& s, request const& r) {
   index_t const all = static_cast<index_t>(r.prompt.size()) + r.tokens;
   return s.positions > 0 && s.positions < all ? s.positions : all;
