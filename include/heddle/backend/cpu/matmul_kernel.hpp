@@ -103,14 +103,14 @@ struct chain_body {
   }
 };
 
-/// right = left + right, n numbers in whole vectors.
+/// to = to + other, n numbers in whole vectors. A sum of two has one value, whichever comes first.
 template <class T>
 struct add_body {
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, T const* const& left, T* const& right, index_t const& n) const {
+  HEDDLE_SHIM void operator()(Isa, T const* const& other, T* const& to, index_t const& n) const {
     constexpr int lanes = Isa::template lanes<T>;
     using V = vec<T, lanes, lanes>;
-    for (index_t i = 0; i < n; i += lanes) (V::load(left + i) + V::load(right + i)).store(right + i);
+    for (index_t i = 0; i < n; i += lanes) (V::load(to + i) + V::load(other + i)).store(to + i);
   }
 };
 
