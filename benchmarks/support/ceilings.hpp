@@ -65,7 +65,8 @@ struct read_body {
 };
 struct triad_body {
   template <class Isa>
-  HEDDLE_TILE void operator()(Isa, float* const& x, float const* const& y, float const* const& z, index_t const& n) const {
+  HEDDLE_TILE void operator()(Isa, float* const& x, float const* const& y, float const* const& z,
+                              index_t const& n) const {
     constexpr int lanes = Isa::template lanes<float>;
     using V = vec<float, lanes, lanes>;
     V const s = V::splat(0.5f);

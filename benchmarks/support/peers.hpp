@@ -47,8 +47,8 @@ namespace detail {
 
 using gemm_function = void (*)(char const*, char const*, int const*, int const*, int const*, float const*, float const*,
                                int const*, float const*, int const*, float const*, float*, int const*);
-using gemv_function = void (*)(char const*, int const*, int const*, float const*, float const*, int const*, float const*,
-                               int const*, float const*, float*, int const*);
+using gemv_function = void (*)(char const*, int const*, int const*, float const*, float const*, int const*,
+                               float const*, int const*, float const*, float*, int const*);
 
 struct request {
   enum { prepare, run, quit } what = quit;
@@ -122,8 +122,8 @@ class peer_server {
     else if (s.m == 1)
       gemv_("N", &s.n, &s.k, &one, b_.data(), &ldb, a_.data(), &step, &zero, c_.data(), &step);
     else
-      gemm_(s.bt ? "T" : "N", s.at ? "T" : "N", &s.n, &s.m, &s.k, &one, b_.data(), &ldb, a_.data(), &lda, &zero, c_.data(),
-            &s.n);
+      gemm_(s.bt ? "T" : "N", s.at ? "T" : "N", &s.n, &s.m, &s.k, &one, b_.data(), &ldb, a_.data(), &lda, &zero,
+            c_.data(), &s.n);
     return now(watch_for(threads)) - start;
   }
 

@@ -47,7 +47,8 @@ HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, ind
   ((rows[I] = load_as<V>(from + I * line)), ...);
 }
 template <class V, class A, int... I>
-HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, index_t n, V* rows) {
+HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, index_t n,
+                            V* rows) {
   // Of a line that is not there nothing is read.
   ((rows[I] = load_as<V>(from + (I < lines ? I * line : 0), I < lines ? n : 0)), ...);
 }
@@ -78,6 +79,12 @@ HEDDLE_SHIM void pack_square(A const* from, index_t line, index_t lines, index_t
     store_lines(each{}, rows, to, pitch, n);
 }
 
+/// n elements, or a whole vector; zeros behind them.
+template <class V, class A>
+HEDDLE_SHIM V load_up_to(A const* from, index_t n) {
+  return n >= V::width ? load_as<V>(from) : load_as<V>(from, n);
+}
+
 /// Packs up to Width lines of one operand over all of k: to[d * Width + line]. `across` is the stride between lines,
 /// `step` that of k. Missing lines are zero. Writes up to a vector past the end.
 template <class V, int Width, class A, class T>
@@ -87,8 +94,7 @@ HEDDLE_SHIM void pack_lines(A const* from, index_t across, index_t step, index_t
     // What a last vector writes too much belongs to the next step, which comes later.
     for (index_t d = 0; d < k; ++d)
       for (int g = 0; g < groups; ++g)
-        (lines >= (g + 1) * W ? load_as<V>(from + d * step + g * W) : load_as<V>(from + d * step + g * W, lines - g * W))
-            .store(to + d * Width + g * W);
+        load_up_to<V>(from + d * step + g * W, lines - g * W).store(to + d * Width + g * W);
   } else if (step == 1) {
     for (index_t d = 0; d < k; d += W)
       for (index_t g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
@@ -97,7 +103,8 @@ HEDDLE_SHIM void pack_lines(A const* from, index_t across, index_t step, index_t
       }
   } else {
     for (index_t d = 0; d < k; ++d)
-      for (index_t i = 0; i < Width; ++i) to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
+      for (index_t i = 0; i < Width; ++i)
+        to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
   }
 }
 
