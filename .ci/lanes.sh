@@ -2,7 +2,7 @@
 # The lanes of .ci/run and their bookkeeping. A lane is a function lane_<name>; its output goes to build/ci/<name>.log
 # and, where it fails, to the screen. Every ctest entry and every command started with `check` counts as one.
 
-all_lanes=(install tests checks headers bits clang asan tsan nvcc evidence)
+all_lanes=(install tests checks headers bits clang asan tsan fuzz nvcc evidence)
 logs=build/ci
 passed=0
 failed=0
@@ -76,9 +76,14 @@ lane_install() {
   local package
   apt-get -q update
   apt-get -q install -y --no-install-recommends git cmake g++ clang libomp-dev ninja-build catch2 python3 pkg-config
-  for package in clang-19 g++-aarch64-linux-gnu qemu-user; do
+  for package in libclang-rt-14-dev clang-19 g++-aarch64-linux-gnu qemu-user; do
     apt-get -q install -y --no-install-recommends "$package" || say "$package is not on this machine"
   done
+  if [ "${CI:-}" = true ] && ! python3 -c 'import safetensors, numpy' 2>/dev/null; then
+    python3 -m pip install -q safetensors numpy ||
+      python3 -m pip install -q --break-system-packages safetensors numpy ||
+      say "Python's safetensors is not on this machine"
+  fi
 }
 
 # The README's second command, with g++.
@@ -104,7 +109,25 @@ lane_clang() {
 
 lane_asan() { cmake --workflow --preset asan-ubsan; }
 
-lane_tsan() { cmake --workflow --preset tsan; }
+# The folders whose code runs in several threads. The thread sanitizer does not know OpenMP's runtime.
+lane_tsan() {
+  TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" cmake -DCXX=clang++ -DBUILD_DIR=build/tsan \
+    "-DFLAGS=-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread" "-DFOLDERS=exec;comm;pipeline;parallel;model" \
+    -DOPTIONS=-DHEDDLE_WITH_OPENMP=OFF -P cmake/test.cmake
+}
+
+# Ten seconds of libFuzzer for each parser.
+lane_fuzz() {
+  local target name
+  mkdir -p build/fuzz
+  for target in tests/fuzz/*.cpp; do
+    name=$(basename "$target" .cpp)
+    clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+      -DHEDDLE_LIBFUZZER -pthread \
+      -I include -I tests "$target" -o "build/fuzz/$name"
+    check timeout 120 "build/fuzz/$name" -max_total_time=10 -max_len=4096 -artifact_prefix=build/fuzz/
+  done
+}
 
 # The device sources compile; nothing of them runs here.
 lane_nvcc() { check python3 cmake/checks/nvcc.py; }

@@ -37,7 +37,7 @@ endif()
 say("heddle: configuring the tests in ${BUILD_DIR}")
 run(${CMAKE_COMMAND} -S ${root} -B ${BUILD_DIR} -G ${generator} -DCMAKE_BUILD_TYPE=Debug
     -DCMAKE_CXX_FLAGS_DEBUG=${FLAGS} -DCMAKE_CXX_COMPILER=${compiler} -DHEDDLE_BUILD_TESTS=ON
-    -DHEDDLE_BUILD_EXAMPLES=ON ${OPTIONS})
+    -DHEDDLE_BUILD_EXAMPLES=ON -DHEDDLE_NATIVE=ON ${OPTIONS})
 say("heddle: building, ${jobs} at a time")
 set(targets all)
 if(FOLDERS)

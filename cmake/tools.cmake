@@ -95,6 +95,20 @@ function(seconds out)
   set(${out} ${now} PARENT_SCOPE)
 endfunction()
 
+# native_flag: -march=native where the compiler takes it: a program that is built here runs here, so each kernel is
+# compiled for one instruction set instead of all of them, which more than halves the build. The bits are the same.
+function(find_native_flag)
+  file(WRITE ${root}/build/native.cpp "int main() {}\n")
+  execute_process(COMMAND ${compiler} -march=native -c ${root}/build/native.cpp -o ${root}/build/native.o
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+  if(status EQUAL 0)
+    set(native_flag -march=native PARENT_SCOPE)
+  else()
+    set(native_flag "" PARENT_SCOPE)
+  endif()
+  file(REMOVE ${root}/build/native.cpp ${root}/build/native.o)
+endfunction()
+
 # build_example(<name>): builds examples/<name>.cpp and examples/<name>/*.cpp in release into build/demo, by CMake where
 # a build tool is found, else by calling the compiler; leaves the program's path in `program`.
 macro(build_example name)
@@ -102,11 +116,13 @@ macro(build_example name)
   find_generator()
   find_jobs()
   find_compiler()
+  find_native_flag()
   if(generator)
     set(program ${demo_dir}/examples/${name})
     say("heddle: building ${name} with CMake and ${generator}, compiler ${compiler}")
     run(${CMAKE_COMMAND} -S ${root} -B ${demo_dir} -G ${generator} -DCMAKE_BUILD_TYPE=Release
-        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG" -DCMAKE_CXX_COMPILER=${compiler} -DHEDDLE_BUILD_TESTS=OFF
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG ${native_flag}" -DCMAKE_CXX_COMPILER=${compiler}
+        -DHEDDLE_BUILD_TESTS=OFF
         -DHEDDLE_BUILD_EXAMPLES=ON -DHEDDLE_WITH_OPENMP=OFF --log-level=WARNING)
     run(${CMAKE_COMMAND} --build ${demo_dir} --target ${name} --parallel ${jobs})
   else()
@@ -133,7 +149,7 @@ function(compile_directly name)
     return()
   endif()
   file(MAKE_DIRECTORY ${out})
-  set(flags -std=c++20 -O2 -DNDEBUG -pthread -I ${root}/include -I ${root}/examples)
+  set(flags -std=c++20 -O2 -DNDEBUG -Wno-psabi -pthread -I ${root}/include -I ${root}/examples)
   set(objects "")
   set(batch "")
   set(waiting 0)

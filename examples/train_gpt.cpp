@@ -6,6 +6,7 @@
 #include <heddle/exec/wait.hpp>
 
 #include <support/flags.hpp>
+#include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
 #include <csignal>
@@ -16,7 +17,7 @@ namespace train_gpt {
 namespace hd = heddle;
 using hd::index_t;
 
-volatile int stop_requested = 0;
+int volatile stop_requested = 0;
 
 hd::model::trainer_options trainer_options_of(settings const& s) {
   hd::model::trainer_options o;
@@ -30,7 +31,8 @@ hd::model::trainer_options trainer_options_of(settings const& s) {
                    : s.order == "relaxed" ? hd::order_policy::relaxed
                                           : hd::order_policy::repeatable;
   o.policy.storage = s.bf16 ? hd::storage_policy::bf16 : hd::storage_policy::fp32;
-  o.order = s.schedule == "gpipe" ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
+  o.order =
+      s.schedule == "gpipe" ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
   o.shard_optimizer = s.zero == 1;
   o.clip = s.clip > 0 ? s.clip : __builtin_inf();
   o.weight_decay = s.weight_decay;
@@ -56,8 +58,10 @@ struct preset {
   char const* name;
   index_t layers, width, heads, key_heads, hidden;
 };
-constexpr preset presets[] = {
-    {"tiny", 2, 64, 2, 1, 192}, {"small", 4, 128, 4, 2, 384}, {"medium", 8, 256, 8, 4, 768}, {"gpt2", 12, 768, 12, 4, 3072}};
+constexpr preset presets[] = {{"tiny", 2, 64, 2, 1, 192},
+                              {"small", 4, 128, 4, 2, 384},
+                              {"medium", 8, 256, 8, 4, 768},
+                              {"gpt2", 12, 768, 12, 4, 3072}};
 
 // The sizes of the preset, which flags on the command line override.
 void apply_preset(settings& s, examples::flags const& f) {
@@ -82,7 +86,8 @@ void apply_preset(settings& s, examples::flags const& f) {
 void check(settings const& s) {
   std::string const n = std::to_string(s.dp * s.pp);
   if (s.ranks != 0 && s.ranks != s.dp * s.pp)
-    refuse("--ranks " + std::to_string(s.ranks) + " is not dp x pp = " + n + ": give --ranks " + n + " or leave it out");
+    refuse("--ranks " + std::to_string(s.ranks) + " is not dp x pp = " + n + ": give --ranks " + n +
+           " or leave it out");
   if (s.sizes.layers < s.pp)
     refuse("--pp " + std::to_string(s.pp) + " needs as many layers, there are " + std::to_string(s.sizes.layers) +
            ": give --layers or a smaller --pp");
@@ -162,7 +167,7 @@ void declare(examples::flags& f, settings& s) {
   f.text("resume", &s.resume, "DIR", "goes on from the newest checkpoint of a run, on any mesh");
   f.number("save-every", &s.save_every, "steps between checkpoints; 0: only at the end", index_t{0}, index_t{1} << 40);
   f.number("eval-every", &s.eval_every, "steps between held-out losses; 0: none", index_t{0}, index_t{1} << 40);
-  f.number("sample", &s.sample, "bytes of text to generate at the end", index_t{0}, index_t{1} << 20);
+  f.number("sample", &s.sample, "bytes of text to generate at the end, with --out", index_t{0}, index_t{1} << 20);
   f.toggle("bits", &s.bits, "prints the loss of every step as bits");
   f.toggle("memory", &s.memory, "prints predicted and reserved bytes at the end");
 }
@@ -187,6 +192,7 @@ int run(int argc, char** argv) {
   hd::run_ranks(s.dp * s.pp, [&](hd::thread_communicator& comm, hd::threads_executor& exec) {
     train(s, text, comm, exec);
   }, ranks);
+  write_sample(s);
   return 0;
 }
 

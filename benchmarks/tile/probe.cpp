@@ -55,7 +55,8 @@ std::pair<double, double> medians(int runs, A const& a, B const& b) {
   return {ta[runs / 2], tb[runs / 2]};
 }
 
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), always_inline)) inline __m512 exp_by_hand(__m512 x) {
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"), always_inline)) inline __m512 exp_by_hand(
+    __m512 x) {
   __m512 const n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)), 8);
   __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0x1.62e43p-1f), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-0x1.05c61p-29f), r);
@@ -76,8 +77,8 @@ TARGET void softmax_by_hand(float const* x, float* y, index_t rows, index_t colu
     for (index_t c = 0; c < columns; c += 64)
 #pragma GCC unroll 4
       for (int u = 0; u < 4; ++u) m[u] = _mm512_max_ps(m[u], _mm512_loadu_ps(x + c + 16 * u));
-    __m512 const peak = _mm512_set1_ps(
-        _mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
+    __m512 const peak =
+        _mm512_set1_ps(_mm512_reduce_max_ps(_mm512_max_ps(_mm512_max_ps(m[0], m[1]), _mm512_max_ps(m[2], m[3]))));
     for (auto& v : s) v = _mm512_setzero_ps();
     for (index_t c = 0; c < columns; c += 64)
 #pragma GCC unroll 4
@@ -138,14 +139,18 @@ void stream(char const* where, index_t rows, int repeat, int runs) {
   };
   auto const report = [&](char const* name, auto const& hand, auto const& ours) {
     auto const t = medians(runs, repeated(hand), repeated(ours));
-    std::printf("%-8s %-4s by hand %8.2f us  ours %8.2f us\n", name, where, t.first / repeat * 1e6, t.second / repeat * 1e6);
+    std::printf("%-8s %-4s by hand %8.2f us  ours %8.2f us\n", name, where, t.first / repeat * 1e6,
+                t.second / repeat * 1e6);
     std::printf("evidence tile.%s.%s %.3f ratio\n", name, where, t.first / t.second);
   };
-  report("copy", [&] { std::memcpy(m.y.data(), m.x.data(), static_cast<std::size_t>(n) * 4); }, [&] { copy(exec, x, y); });
-  report("softmax", [&] { softmax_by_hand(m.x.data(), m.y.data(), rows, columns); }, [&] { nn::softmax(exec, x, y); });
+  report(
+      "copy", [&] { std::memcpy(m.y.data(), m.x.data(), static_cast<std::size_t>(n) * 4); }, [&] { copy(exec, x, y); });
+  report(
+      "softmax", [&] { softmax_by_hand(m.x.data(), m.y.data(), rows, columns); }, [&] { nn::softmax(exec, x, y); });
   float result = 0, sink = 0;
-  report("reduce", [&] { sink += reduce_by_hand(m.x.data(), n); },
-         [&] { reduce(exec, x, view<float, 1>(&result, dims<1>(1)), sum<float>{}); });
+  report(
+      "reduce", [&] { sink += reduce_by_hand(m.x.data(), n); },
+      [&] { reduce(exec, x, view<float, 1>(&result, dims<1>(1)), sum<float>{}); });
   if (sink < 0) std::printf("%f\n", static_cast<double>(sink));
 }
 
@@ -170,7 +175,8 @@ int main() {
       linalg::tile_matmul(exec, x, x, y);
       double const speed = 2.0 * static_cast<double>(size * size * size) / (now() - start);
       part.push_back(speed / peak);
-      if (i == 0) std::printf("matmul %lld: %.1f of %.1f GFLOP/s\n", static_cast<long long>(size), speed * 1e-9, peak * 1e-9);
+      if (i == 0)
+        std::printf("matmul %lld: %.1f of %.1f GFLOP/s\n", static_cast<long long>(size), speed * 1e-9, peak * 1e-9);
     }
     std::nth_element(part.begin(), part.begin() + 4, part.end());
     std::printf("evidence tile.matmul.%lld %.3f peak\n", static_cast<long long>(size), part[4]);

@@ -19,7 +19,7 @@ VARIANTS = [
     ("g++", "-std=gnu++20 -O2 -march=native -ffp-contract=fast"),
     ("clang++", "-std=c++20 -O2"),
     ("clang++", "-std=c++20 -O0"),
-    ("clang++", "-std=c++20 -O3 -march=native -ffp-contract=fast"),
+    ("clang++", "-std=c++20 -O3 -march=native"),
     ("aarch64-linux-gnu-g++", "-std=c++20 -O2 -static"),
 ]
 SETS = ("baseline", "avx2", "avx512", "avx512_bf16")

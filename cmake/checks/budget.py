@@ -7,6 +7,7 @@ from tree import fail, finish, public_headers
 
 CORE = 15_000
 FEATURE = 40_000
+MODEL = 50_000  # model/ joins all folders
 UMBRELLA = 70_000
 
 
@@ -21,7 +22,7 @@ def main():
         finish("budget", len(jobs))
     print(f"evidence headers.core_lines {counts[0]} lines")
     print(f"evidence headers.umbrella_lines {counts[1]} lines")
-    limits = [CORE, UMBRELLA] + [FEATURE] * len(features)
+    limits = [CORE, UMBRELLA] + [MODEL if h.startswith("model/") else FEATURE for h in features]
     titles = ["core/*.hpp", "heddle.hpp"] + features
     for title, count, limit in zip(titles, counts, limits):
         if count > limit:

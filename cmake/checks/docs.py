@@ -51,7 +51,7 @@ def table():
         folder = header.split("/")[0]
         if folder not in FOLDERS:
             continue
-        uses_tiles = any(name == "heddle/tile/run.hpp" for _, name in includes(INCLUDE / header))
+        uses_tiles = any(name in RUN_TILES for _, name in includes(INCLUDE / header))
         groups = {}  # operations with the same cells share a row
         for op, name in OBJECT.findall((INCLUDE / header).read_text()):
             groups.setdefault(tuple(cell(folder, op, b, tuned, uses_tiles and b in tiles) for b in BACKENDS),
@@ -59,6 +59,11 @@ def table():
         for cells, names in groups.items():
             rows.append(f"| `{header}` | {', '.join(names)} | " + " | ".join(cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+# What an operation includes to submit tile programs.
+RUN_TILES = {"heddle/tile/run.hpp", "heddle/nn/elementwise.hpp", "heddle/algorithm/transform.hpp",
+             "heddle/algorithm/detail/reduce.hpp"}
 
 
 def cell(folder, op, backend, tuned, has_tiles):

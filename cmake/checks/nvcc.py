@@ -8,7 +8,8 @@ import tempfile
 from compiler import each
 from tree import ROOT, fail, finish, headers, tracked
 
-FLAGS = ["-std=c++20", "-arch=sm_90a", "--extended-lambda", "-Werror", "all-warnings", "-I", str(ROOT / "include"),
+FLAGS = ["-std=c++20", "-arch=sm_90a", "--extended-lambda", "--expt-relaxed-constexpr", "-Werror", "all-warnings",
+         "-I", str(ROOT / "include"),
          "-I", str(ROOT / "tests")]
 DEVICE = ("simt/", "backend/sim/", "backend/cuda/", "exec/sim_executor", "exec/cuda_executor")
 

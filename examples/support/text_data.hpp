@@ -20,7 +20,9 @@ namespace examples {
 /// The bytes of a file. Errors: errc::file naming it.
 inline std::vector<unsigned char> read_bytes(std::string const& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) throw heddle::error(heddle::errc::file, heddle::make_text("can't open ", path.c_str(), ": check the path of --data"));
+  if (file == nullptr)
+    throw heddle::error(heddle::errc::file,
+                        heddle::make_text("can't open ", path.c_str(), ": check the path of --data"));
   std::vector<unsigned char> bytes;
   unsigned char block[65536];
   for (std::size_t n; (n = std::fread(block, 1, sizeof block, file)) > 0;) bytes.insert(bytes.end(), block, block + n);
@@ -44,7 +46,8 @@ inline std::vector<std::string> text_files(std::vector<std::string> const& paths
   for (std::string const& path : paths) {
     std::error_code failed;
     if (!fs::exists(path, failed))
-      throw heddle::error(heddle::errc::file, heddle::make_text("there is no ", path.c_str(), ": check the path of --data"));
+      throw heddle::error(heddle::errc::file,
+                          heddle::make_text("there is no ", path.c_str(), ": check the path of --data"));
     if (!fs::is_directory(path)) {
       files.push_back(path);
       continue;

@@ -20,7 +20,8 @@ std::vector<std::pair<std::string, std::string>> describe_run(settings const& s)
 }
 
 hd::text stop_message(settings const& s, index_t done) {
-  if (s.out.empty()) return hd::make_text("stopped after step ", done, "; nothing was saved, since --out was not given");
+  if (s.out.empty())
+    return hd::make_text("stopped after step ", done, "; nothing was saved, since --out was not given");
   return hd::make_text("stopped after step ", done, " and saved; go on with --resume ", s.out.c_str());
 }
 

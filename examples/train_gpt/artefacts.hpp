@@ -33,8 +33,8 @@ class journal {
  public:
   journal(settings const& s, heddle::model::trainer_options const& o, examples::text_data const& text,
           heddle::model::memory_plan const& memory, heddle::index_t first);
-  void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr, std::int64_t begin_ns,
-            double waited);
+  void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr,
+            std::int64_t begin_ns, double waited);
   void finish(heddle::index_t done, std::vector<rank_trace> const& traces, heddle::model::memory_plan const& measured,
               bool stopped);
 

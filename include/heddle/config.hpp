@@ -16,6 +16,11 @@
 #error "heddle promises bits: compile without -ffast-math (use order::relaxed where speed matters more)"
 #endif
 
+// Vectors are passed between functions that are always inlined, so the ABI that g++ warns of is never used.
+#if !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 /// Contract level: 0 off, 1 cheap checks (default with NDEBUG), 2 all (default without), 3 with communication.
 #if !defined(HEDDLE_CONTRACTS)
 #if defined(NDEBUG)
@@ -120,10 +125,17 @@
 #define HEDDLE_FN __attribute__((abi_tag(HEDDLE_TAG))) inline
 /// The same for functions that device code may call.
 #define HEDDLE_HD_FN __attribute__((abi_tag(HEDDLE_TAG))) HEDDLE_HD inline
+// Kernels are built from hundreds of small pieces, and a sanitizer's check of each would take minutes to compile: the
+// plain lanes run them against pages that trap, and the reference and simulator contexts stay watched.
+#if defined(HEDDLE_ASAN)
+#define HEDDLE_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))
+#else
+#define HEDDLE_NO_SANITIZE
+#endif
 /// Helpers of tile programs and microkernels: always inlined, so that they take the instruction set of the caller.
-#define HEDDLE_TILE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
+#define HEDDLE_TILE HEDDLE_NO_SANITIZE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
 /// The same for bodies that nvcc refuses on its device side: raw vectors and inline assembly.
-#define HEDDLE_SHIM __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
+#define HEDDLE_SHIM HEDDLE_NO_SANITIZE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
 /// Stands after the parameter list of a lambda that is given to a tile operation. Inside a function for both sides
 /// of a CUDA compilation the lambda is for both sides too; one of a host function stays on the host.
 #define HEDDLE_LAMBDA __attribute__((always_inline))
@@ -131,5 +143,3 @@
 #define HEDDLE_RESTRICT __restrict__
 #define HEDDLE_LIKELY(x) __builtin_expect(!!(x), 1)
 
-// Kernels read operands that end at a page edge and use reduced tile sets under sanitizers.
-#define HEDDLE_NO_SANITIZE __attribute__((no_sanitize("address", "undefined")))

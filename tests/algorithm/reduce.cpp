@@ -68,7 +68,7 @@ struct concatenate {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 63, 64, 65, 4095, 4096, 4097, 12289, 70000}) {
     std::vector<float> const v = test::random_floats(n, 3, 1);
@@ -77,12 +77,12 @@ TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", tes
     REQUIRE(reduced(setup.exec, v, sum<float>{}, 2.5f) == (n == 0 ? 2.5f : 2.5f + sum_of(v)));
     float largest = -inf, smallest = inf;
     for (float x : v) largest = std::fmax(largest, x), smallest = std::fmin(smallest, x);
-    REQUIRE(reduced(setup.exec, v, maximum<float>{}) == largest);
-    REQUIRE(reduced(setup.exec, v, minimum<float>{}) == smallest);
+    REQUIRE(reduced(setup.exec, v, greatest<float>{}) == largest);
+    REQUIRE(reduced(setup.exec, v, least<float>{}) == smallest);
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 2, 4096, 4097, 9001}) {
     std::vector<text_like> v;
@@ -97,15 +97,15 @@ TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test::tile_cases) {
   TestType setup;
   REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{2147483647, 1}, sum<std::int64_t>{}) == 2147483648);
   std::vector<std::uint8_t> const ones(10000, 1);
   REQUIRE(reduced(setup.exec, ones, sum<std::int32_t>{}) == 10000);
-  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, maximum<std::int32_t>{}) == -2147483647 - 1);
+  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, greatest<std::int32_t>{}) == -2147483647 - 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<bf16> v;
   std::vector<float> wide;
@@ -113,15 +113,16 @@ TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::exe
   REQUIRE(reduced(setup.exec, v, sum<float>{}) == sum_of(wide));
 }
 
-TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<float> v(1000, 1.0f);
   v[500] = bit_cast<float>(0xFFABCDEFu);
   REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, sum<float>{})) == 0x7FC00000u);
-  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, maximum<float>{})) == 0x7FC00000u);
+  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, greatest<float>{})) == 0x7FC00000u);
 }
 
-TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]",
+                        test::tile_cases) {
   TestType setup;
   std::vector<float> const a = test::random_floats(5001, 1, 1), b = test::random_floats(5001, 2, 1);
   std::vector<float> products;
@@ -129,7 +130,8 @@ TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user
   float result = -1;
   transform_reduce(setup.exec, one(result), sum<float>{}, tile::product, input(a), input(b));
   int count = -1;
-  transform_reduce(setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
+  transform_reduce(
+      setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
   setup.exec.synchronize();
   REQUIRE(result == sum_of(products));
   int want = 0;

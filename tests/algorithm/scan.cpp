@@ -74,7 +74,7 @@ std::vector<float> scan_of(std::vector<float> const& x) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("AL-1: scans of operators that don't commute", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("AL-1: scans of operators that don't commute", "[algorithm]", test::tile_cases) {
   TestType setup;
   index_t const sizes[] = {1, 2, 255, 256, 257, 1000, 1537};
   affine const last[] = {{1, 0}, {2, 1}, {91, 74}, {73, 9}, {74, 54}, {45, 79}, {16, 83}};
@@ -109,7 +109,7 @@ concept exclusive_scannable = requires(serial_executor& e, view<double, 1> v, M 
   exclusive_scan(e, v, v, m, init);
 };
 
-TEMPLATE_LIST_TEST_CASE("AL-2: the type of the running value is named", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("AL-2: the type of the running value is named", "[algorithm]", test::tile_cases) {
   TestType setup;
   STATIC_REQUIRE_FALSE(exclusive_scannable<int, sum<double>>);
   STATIC_REQUIRE(exclusive_scannable<double, sum<double>>);
@@ -128,7 +128,7 @@ TEMPLATE_LIST_TEST_CASE("AL-2: the type of the running value is named", "[algori
   for (int i = 0; i < 300; ++i) REQUIRE(counts[i] == i + 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("scans of floats follow the order of blocks and groups", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("scans of floats follow the order of blocks and groups", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 15, 16, 17, 33, 4095, 4096, 4097, 9000}) {
     std::vector<float> const x = test::random_floats(n, 11, 1), want = scan_of(x);
@@ -147,11 +147,11 @@ TEMPLATE_LIST_TEST_CASE("scans of floats follow the order of blocks and groups",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("scans of strided views, and of views that don't fit", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("scans of strided views, and of views that don't fit", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<int> v = {1, -9, 2, -9, 3, -9}, w(3, 0);
   inclusive_scan(setup.exec, view<int const, 1>(v.data(), dims<1>(3), 2), output(w), sum<int>{});
-  inclusive_scan(setup.exec, input(w), view<int, 1>(v.data() + 1, dims<1>(3), 2), maximum<int>{});
+  inclusive_scan(setup.exec, input(w), view<int, 1>(v.data() + 1, dims<1>(3), 2), greatest<int>{});
   setup.exec.synchronize();
   REQUIRE(w == std::vector<int>{1, 3, 6});
   REQUIRE(v == std::vector<int>{1, 1, 2, 3, 3, 6});

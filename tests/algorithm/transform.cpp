@@ -19,18 +19,23 @@ constexpr float poison = std::numeric_limits<float>::quiet_NaN();
 view<float const, 1> input(std::vector<float> const& v) {
   return view<float const, 1>(v.data(), dims<1>(static_cast<index_t>(v.size())));
 }
-view<float, 1> output(std::vector<float>& v) { return view<float, 1>(v.data(), dims<1>(static_cast<index_t>(v.size()))); }
+view<float, 1> output(std::vector<float>& v) {
+  return view<float, 1>(v.data(), dims<1>(static_cast<index_t>(v.size())));
+}
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 17, 4096, 16384, 16385, 20001}) {
     std::vector<float> const a = test::random_floats(n, 1, 1), b = test::random_floats(n, 2, 1);
     std::vector<float> sums(n, poison), halves(n, poison), in_place = a;
-    transform(setup.exec, output(sums), [](auto const& x, auto const& y) HEDDLE_LAMBDA { return fma(x, y, x); },
-              input(a), input(b));
-    transform(setup.exec, output(halves), [](float x) { return x < 0 ? 0.0f : x / 2; }, input(a));
-    transform(setup.exec, output(in_place), [](auto const& x) HEDDLE_LAMBDA { return -x; }, input(in_place));
+    transform(
+        setup.exec, output(sums), [](auto const& x, auto const& y) HEDDLE_LAMBDA { return fma(x, y, x); }, input(a),
+        input(b));
+    transform(
+        setup.exec, output(halves), [](float x) { return x < 0 ? 0.0f : x / 2; }, input(a));
+    transform(
+        setup.exec, output(in_place), [](auto const& x) HEDDLE_LAMBDA { return -x; }, input(in_place));
     setup.exec.synchronize();
     int wrong = 0;
     for (index_t i = 0; i < n; ++i)
@@ -39,7 +44,7 @@ TEMPLATE_LIST_TEST_CASE("transform of one and two vectors", "[algorithm]", test:
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[algorithm]", test::tile_cases) {
   TestType setup;
   index_t const rows = 9, columns = 70;
   std::vector<float> const x = test::random_floats(rows * columns, 5, 1);
@@ -63,7 +68,7 @@ TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[alg
   REQUIRE_THROWS_AS(copy(setup.exec, in, view<float, 2>(same.data(), dims<2>(columns, rows))), contract_error);
 }
 
-TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::tile_cases) {
   TestType setup;
   for (index_t n : {0, 1, 4095, 4096, 10000}) {
     std::vector<int> calls(n, 0);

@@ -151,6 +151,29 @@ TEMPLATE_LIST_TEST_CASE("garbage behind the mask has no gradient", "[attention]"
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("rows whose visible scores are all -inf are empty", "[attention]", executor_cases) {
+  TestType setup;
+  problem<float> p(shape{40, 40});
+  for (index_t t = 0; t < 40; ++t) {
+    p.q(t) = 1;
+    p.k(t) = t % 2 == 0 ? static_cast<float>(-inf) : 2.0f;
+    if (t % 2 == 0) p.dout(t) = std::nanf("");
+  }
+  auto const self = at::with_mask(at::window(0, 0));
+  p.forward(setup.exec, self);
+  p.backward(setup.exec, self);
+  for (index_t t = 0; t < 40; ++t) {
+    REQUIRE(p.out(t) == (t % 2 == 0 ? 0.0f : p.v(t)));
+    REQUIRE(p.lse(0, t) == (t % 2 == 0 ? static_cast<float>(-inf) : 2.0f));
+    REQUIRE(p.dv(t) == (t % 2 == 0 ? 0.0f : p.dout(t)));
+    REQUIRE((p.dq(t) == 0 && p.dk(t) == 0));
+  }
+  for (float& x : p.k.data) x = static_cast<float>(-inf);
+  p.forward(setup.exec, at::options<at::full>{});
+  p.backward(setup.exec, at::options<at::full>{});
+  for (index_t t = 0; t < 40; ++t) REQUIRE((p.out(t) == 0 && p.dq(t) == 0 && p.dk(t) == 0 && p.dv(t) == 0));
+}
+
 TEMPLATE_LIST_TEST_CASE("a poisoned key reaches only rows that see it", "[attention]", executor_cases) {
   TestType setup;
   shape const s{70, 150, 2, 1, 9, 11};

@@ -61,6 +61,8 @@ TEST_CASE("float attention has the bits of the plain loops", "[attention]") {
   check_bits<float>({70, 300, 4, 2, 24, 9});
   check_bits<float>({130, 130, 2, 1, 64, 80}, at::options<>{.softcap = 2});
   check_bits<float>({33, 129, 8, 1, 7, 1}, at::options<>{.query_offset = -3});
+  check_bits<float>({1, 200, 8, 1, 16, 70});
+  check_bits<float>({3, 150, 2, 2, 20, 130}, at::options<>{.query_offset = 100});
   check_bits<float>({64, 64, 1, 1, 1, 16}, at::options<at::full>{.scale = -1.5});
   check_bits<float>({200, 150, 2, 2, 16, 8}, at::with_mask(at::causal{} & at::window(40, 0, 3)));
   check_bits<float>({65, 140, 1, 1, 8, 8}, at::with_mask(at::where{one_in_five{}}));

@@ -115,6 +115,20 @@ TEMPLATE_LIST_TEST_CASE("garbage in one row stays in that row", "[attention]", e
   REQUIRE(poisoned);
 }
 
+TEMPLATE_LIST_TEST_CASE("garbage in one decoding row stays in that row", "[attention]", executor_cases) {
+  TestType setup;
+  shape const s{4, 150, 1, 1, 9, 70};
+  problem<float> clean(s), dirty(s);
+  for (index_t d = 0; d < s.dv; ++d) dirty.v(149, 0, d) = std::nanf("");
+  dirty.k(149, 0, 0) = static_cast<float>(-inf);
+  clean.forward(setup.exec, at::options<>{});
+  dirty.forward(setup.exec, at::options<>{});
+  for (index_t d = 0; d < s.dv; ++d) {
+    for (index_t t = 0; t < 3; ++t) REQUIRE(clean.out(t, 0, d) == dirty.out(t, 0, d));
+    REQUIRE(std::isnan(dirty.out(3, 0, d)));
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("rows without keys are zero and -inf", "[attention]", executor_cases) {
   TestType setup;
   problem<float> p(shape{5, 2});

@@ -22,7 +22,8 @@ void attend(std::string const& name, attention::options<Mask> const& o = {}) {
   serial_executor exec;
   dims<3> const queries(70, 4, 24), keys(150, 2, 24), values(150, 2, 9), outputs(70, 4, 9);
   dims<2> const rows(4, 70);
-  array<T, 3> q(queries, 1), k(keys, 2), v(values, 3), dout(outputs, 4), out(outputs), dq(queries), dk(keys), dv(values);
+  array<T, 3> q(queries, 1), k(keys, 2), v(values, 3), dout(outputs, 4);
+  array<T, 3> out(outputs), dq(queries), dk(keys), dv(values);
   array<number, 2> lse(rows), merged_lse(rows);
   attention::forward(exec, q.v, k.v, v.v, out.v, lse.v, o);
   attention::backward(exec, q.v, k.v, v.v, out.v, lse.v, dout.v, dq.v, dk.v, dv.v, o);

@@ -19,7 +19,11 @@ struct made_leaf {
 };
 
 inline std::vector<made_leaf> made_model() {
-  return {{"wte.weight", {11, 4}}, {"h.0.ln.bias", {5}}, {"h.0.attn.weight", {3, 2, 5}}, {"empty", {0, 3}}, {"scale", {}}};
+  return {{"wte.weight", {11, 4}},
+          {"h.0.ln.bias", {5}},
+          {"h.0.attn.weight", {3, 2, 5}},
+          {"empty", {0, 3}},
+          {"scale", {}}};
 }
 
 /// Element i of a leaf at a step.
@@ -65,8 +69,8 @@ inline checkpoint::rank_file save_rank(std::string const& root, checkpoint::save
   return w.finish_rank();
 }
 
-inline checkpoint::save_id save_all(std::string const& root, index_t step, index_t ranks, checkpoint::save_hook hook = {},
-                                    int keep = 2) {
+inline checkpoint::save_id save_all(std::string const& root, index_t step, index_t ranks,
+                                    checkpoint::save_hook hook = {}, int keep = 2) {
   checkpoint::manifest m;
   m.id = checkpoint::next_save(root, step);
   for (index_t r = 0; r < ranks; ++r) m.files.push_back(save_rank(root, m.id, r, ranks, hook));

@@ -49,8 +49,10 @@ def they_read_ours(folder):
 def we_read_theirs(folder):
     path = os.path.join(folder, "theirs.safetensors")
     random = np.random.default_rng(1)
-    arrays = {"scalar": np.array(7, np.float32), "empty": np.zeros((3, 0, 2), np.float16), "\u00e9 \"x\"": np.ones(1, bool)}
-    for kind in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+    arrays = {"scalar": np.array(7, np.float32), "empty": np.zeros((3, 0, 2), np.float16)}
+    arrays["\u00e9 \"x\""] = np.ones(1, bool)
+    for kind in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                 "uint64"):
         arrays[kind] = (random.random((3, 5)) * 100).astype(kind)
     save_file(arrays, path, metadata={"who": "python"})
     names = {"float": "F", "int": "I", "uint": "U", "bool": "BOOL"}
@@ -75,7 +77,8 @@ def both_refuse_the_same(folder):
     headers = [
         {"a": {**entry, "data_offsets": [0, 5]}}, {"a": {**entry, "shape": [5]}}, {"a": {**entry, "dtype": "U9"}},
         {"a": {**entry, "data_offsets": [1, 5]}}, {"a": entry, "b": entry}, {"a": {"dtype": "U8"}}, {"a": 1},
-        {"a": {**entry, "shape": [2**62, 8]}}, {"a": entry, "e": {**entry, "shape": [0], "data_offsets": [2, 2]}}, {"__metadata__": {"k": 1}, "a": entry},
+        {"a": {**entry, "shape": [2**62, 8]}}, {"a": entry, "e": {**entry, "shape": [0], "data_offsets": [2, 2]}},
+        {"__metadata__": {"k": 1}, "a": entry},
     ]
     bad = [raw[:n] for n in (0, 7, 8, 20, len(raw) - 1)] + [raw + b"x", b"\xff" * 8 + raw[8:]]
     for header in headers:

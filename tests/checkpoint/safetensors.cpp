@@ -128,7 +128,8 @@ TEST_CASE("empty and scalar tensors load", "[checkpoint]") {
   CHECK(untouched == 3);
   CHECK(reported(made("{}", "")));
   CHECK(reported(made(R"({"a":{"dtype":"I64","shape":[0],"data_offsets":[0,0]}}      )", "")));
-  CHECK(reported(made(R"({"a":{"dtype":"I64","shape":[4611686018427387904,4611686018427387904,0],"data_offsets":[0,0]}})", "")));
+  std::string const vast = R"({"a":{"dtype":"I64","shape":[4611686018427387904,4611686018427387904,0],)";
+  CHECK(reported(made(vast + R"("data_offsets":[0,0]}})", "")));
 }
 
 TEST_CASE("a box of an entry is read and nothing else", "[checkpoint]") {
@@ -147,7 +148,8 @@ TEST_CASE("a box of an entry is read and nothing else", "[checkpoint]") {
   CHECK_THROWS_AS(read_box(f, h, *h.find("m"), part, view<std::int32_t, 1>(out.data(), dims<1>(7))), contract_error);
   any_box const outside = erase_rank(make_box({0, 1, 1}, {2, 3, 5}));
   out.resize(16);
-  CHECK_THROWS_AS(read_box(f, h, *h.find("m"), outside, view<std::int32_t, 1>(out.data(), dims<1>(16))), contract_error);
+  view<std::int32_t, 1> const sixteen(out.data(), dims<1>(16));
+  CHECK_THROWS_AS(read_box(f, h, *h.find("m"), outside, sixteen), contract_error);
 }
 
 TEST_CASE("a file that shrinks after its header was read gives an error, not garbage", "[checkpoint]") {

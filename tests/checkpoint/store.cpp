@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "made_model.hpp"
 
+#include <heddle/checkpoint/store.hpp>
+
 using namespace heddle;
 using namespace heddle::checkpoint;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "made_model.hpp"
 
+#include <heddle/checkpoint/store_writer.hpp>
+
 #include <csignal>
 
 #include <sched.h>
@@ -173,7 +175,7 @@ TEST_CASE("a disk or a limit that is really reached ends in the same error", "[c
   CHECK((WIFEXITED(mounted) && (WEXITSTATUS(mounted) == 0 || WEXITSTATUS(mounted) == 50)));
 }
 
-TEST_CASE("misuse of the writer is refused", "[checkpoint]") {
+TEST_CASE("misuse of the rank writer is refused", "[checkpoint]") {
   test::temporary_folder const root;
   rank_writer w(root.path(), {1, 1}, 0);
   float const x[4] = {};

@@ -2,6 +2,7 @@
 #include "support.hpp"
 
 #include <heddle/comm/counting.hpp>
+#include <heddle/comm/counts.hpp>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -50,6 +51,10 @@ TEST_CASE("message algorithms send what their formulas say", "[comm]") {
         check(c.counts().bytes_of(traffic::scatter) == (r == root ? 2 * n * (p - 1) : 0), "scatter" + at);
         all_to_all(c, exec, as_view(wide), as_view(other));
         check(c.counts().bytes_of(traffic::all_to_all) == 2 * n * (p - 1), "all_to_all" + at);
+        index_t messages = 0;
+        for (int k = 0; k < traffic_kinds && n == 0; ++k)
+          messages += static_cast<traffic>(k) == traffic::check ? 0 : c.counts().messages[k];
+        check(messages == 0, "no message for an empty block" + at);
         index_t sent = c.counts().payload_bytes(), received = c.received().payload_bytes();
         all_reduce(comm, exec, view<index_t, 1>(&sent, dims<1>(1)), view<index_t, 1>(&sent, dims<1>(1)));
         all_reduce(comm, exec, view<index_t, 1>(&received, dims<1>(1)), view<index_t, 1>(&received, dims<1>(1)));
@@ -102,8 +107,8 @@ TEST_CASE("the thread transport counts what the direct algorithms would send", "
       run(comm);
       traffic_counts const shared = comm.counts();
       run(over);
-      for (traffic k : {traffic::all_reduce, traffic::reduce_scatter, traffic::all_gather, traffic::gather, traffic::scatter,
-                        traffic::all_to_all}) {
+      for (traffic k : {traffic::all_reduce, traffic::reduce_scatter, traffic::all_gather, traffic::gather,
+                        traffic::scatter, traffic::all_to_all}) {
         check(shared.bytes_of(k) == over.counts().bytes_of(k), std::string("bytes of ") + name(k));
         check(shared.messages_of(k) == over.counts().messages_of(k), std::string("messages of ") + name(k));
       }
@@ -129,7 +134,8 @@ TEST_CASE("no elements, no payload", "[comm]") {
       reduce_to_root(c, exec, none, none, 3);
       check(c.counts().payload_bytes() == 0, "no payload");
       std::vector<float> one(1);
-      int const got = code_of([&] { all_reduce(c, exec, comm.rank() == 2 ? as_view(one) : none, comm.rank() == 2 ? as_view(one) : none); });
+      int const got = code_of(
+          [&] { all_reduce(c, exec, comm.rank() == 2 ? as_view(one) : none, comm.rank() == 2 ? as_view(one) : none); });
       check(got == code(errc::mismatch), "the fingerprint is still checked");
     };
     run(comm);

@@ -12,7 +12,8 @@ using namespace heddle::test;
 namespace {
 
 float leaf_value(index_t leaf, index_t i) {
-  return std::ldexp(static_cast<float>((leaf * 2654435761 + i * 40503) % 8191) - 4000.0f, static_cast<int>((leaf + i) % 23) - 11);
+  return std::ldexp(static_cast<float>((leaf * 2654435761 + i * 40503) % 8191) - 4000.0f,
+                    static_cast<int>((leaf + i) % 23) - 11);
 }
 
 /// The leaves of one rank, merged as they arrive; the result is what elastic reductions take.
@@ -42,7 +43,9 @@ std::vector<float> whole_tree(index_t leaves, index_t n, float divisor) {
   std::vector<float> v(static_cast<std::size_t>(n));
   for (index_t i = 0; i < n; ++i)
     v[static_cast<std::size_t>(i)] =
-        tree_reduce(leaves, [&](index_t leaf) { return leaf_value(leaf, i); }, [](float a, float b) { return a + b; }) / divisor;
+        tree_reduce(
+            leaves, [&](index_t leaf) { return leaf_value(leaf, i); }, [](float a, float b) { return a + b; }) /
+        divisor;
   return v;
 }
 
@@ -55,7 +58,8 @@ TEST_CASE("elastic reductions give T(V) for every number of ranks", "[comm]") {
       on_every_transport(p, [&, leaves](auto& comm) {
         serial_executor exec;
         for (index_t n : {0, 1, 31, 1500}) {
-          std::vector<float> const right = whole_tree(leaves, n, 1), averaged = whole_tree(leaves, n, static_cast<float>(leaves));
+          std::vector<float> const right = whole_tree(leaves, n, 1),
+                                   averaged = whole_tree(leaves, n, static_cast<float>(leaves));
           pieces mine(leaves, p, comm.rank(), n);
           check(mine.count == elastic_pieces(leaves, p, comm.rank()), "pieces");
           std::vector<float> out = filled(n, __builtin_nanf(""));
@@ -111,7 +115,8 @@ TEST_CASE("elastic byte counts are the pieces times what a rank does not own", "
       check(over.counts().bytes_of(traffic::reduce_scatter) == c * 4 * (n - own), "messages");
       elastic_reduce_scatter(comm, exec, mine.matrix(), as_view(block), 12);
       check(comm.counts().bytes_of(traffic::reduce_scatter) == c * 4 * (n - own), "shared memory");
-      check(comm.counts().messages_of(traffic::reduce_scatter) == over.counts().messages_of(traffic::reduce_scatter), "count");
+      check(comm.counts().messages_of(traffic::reduce_scatter) == over.counts().messages_of(traffic::reduce_scatter),
+            "count");
     });
     check.finish();
   }

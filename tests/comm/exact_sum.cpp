@@ -114,6 +114,18 @@ TEST_CASE("extreme terms of an exact sum", "[comm]") {
   REQUIRE(std::isnan(exact<double>(exec, {1, inf, nan})));
 }
 
+TEST_CASE("full digits carry", "[comm]") {
+  std::uint64_t words[exact_sum_words] = {};
+  for (index_t i = 0; i < 4; ++i) words[i] = UINT64_MAX;
+  detail::exact_normalise(words);
+  unsigned __int128 carry = 0;
+  for (index_t i = 0; i < exact_sum_digits; ++i) {
+    carry += i < 4 ? UINT64_MAX : 0;
+    REQUIRE(words[i] == static_cast<std::uint32_t>(carry));
+    carry >>= 32;
+  }
+}
+
 TEST_CASE("the exact sum of all ranks does not depend on how elements lie", "[comm]") {
   std::vector<float> const all = any_floats(30000, 3, -60, 40);
   std::vector<double> results;
@@ -138,4 +150,22 @@ TEST_CASE("the exact sum of all ranks does not depend on how elements lie", "[co
     results.push_back(result);
   }
   for (double r : results) REQUIRE(r == results[0]);
+}
+
+TEST_CASE("gathering by exponent gives the words of adding one by one", "[comm]") {
+  for (index_t n : {511, 512, 513, 4099, 65536, 65537, 70001}) {
+    std::vector<float> x(static_cast<std::size_t>(n));
+    std::uint32_t state = 12345;
+    for (float& v : x) {  // every exponent, subnormals, infinities and NaN
+      state = state * 1664525u + 1013904223u;
+      v = __builtin_bit_cast(float, (state & 0x807fffffu) | ((state >> 5) % 256u) << 23);
+    }
+    x[static_cast<std::size_t>(n / 2)] = __builtin_inff();
+    std::vector<std::uint64_t> want(static_cast<std::size_t>(exact_sum_words)), got = want;
+    for (float v : x) detail::exact_add_square(want.data(), v);
+    detail::exact_normalise(want.data());
+    detail::exact_add_squares(got.data(), x.data(), n);
+    CHECK(got == want);
+    CHECK(got[static_cast<std::size_t>(detail::exact_sum_infinite)] > 0);
+  }
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <heddle/comm/channel.hpp>
+#include <heddle/comm/exchanges.hpp>
+#include <heddle/comm/point_to_point.hpp>
+
 using namespace heddle;
 using namespace heddle::test;
 

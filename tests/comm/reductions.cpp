@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <heddle/comm/operations.hpp>
+#include <heddle/comm/reductions.hpp>
+
 #include <support/executors.hpp>
 
 #include <algorithm>
@@ -250,9 +253,11 @@ TEST_CASE("an operation that does not commute keeps the order of ranks", "[comm]
         std::vector<matrix> in = filled(n, leaf(comm.rank())), out(in.size());
         all_reduce(comm, exec, as_view(in), as_view(out), matrix_product{});
         check(out == filled(n, right), "all_reduce");
-        std::vector<matrix> at_root(comm.rank() == p - 1 ? in.size() : 0);
-        reduce_to_root(comm, exec, as_view(in), as_view(at_root), p - 1, matrix_product{});
-        check(comm.rank() != p - 1 || at_root == filled(n, right), "reduce_to_root");
+        for (int root = 0; root < p; ++root) {
+          std::vector<matrix> at_root(comm.rank() == root ? in.size() : 0);
+          reduce_to_root(comm, exec, as_view(in), as_view(at_root), root, matrix_product{});
+          check(comm.rank() != root || at_root == filled(n, right), "reduce_to_root");
+        }
       });
       check.finish();
     }
@@ -285,7 +290,8 @@ TEST_CASE("messages and shared memory give the same bits", "[comm]") {
       messages_only<thread_communicator> over(comm);
       std::mt19937 random(static_cast<unsigned>(comm.rank()));
       std::vector<bf16> in(4099), a(4099), b(4099);
-      for (bf16& x : in) x = bf16(std::ldexp(static_cast<float>(random() % 4096) - 2048, static_cast<int>(random() % 40) - 20));
+      for (bf16& x : in)
+        x = bf16(std::ldexp(static_cast<float>(random() % 4096) - 2048, static_cast<int>(random() % 40) - 20));
       all_reduce(comm, exec, as_view(in), as_view(a), mean{});
       all_reduce(over, exec, as_view(in), as_view(b), mean{});
       check(std::memcmp(a.data(), b.data(), a.size() * 2) == 0, "bits");

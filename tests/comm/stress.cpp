@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
+
+#include <unistd.h>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -14,7 +17,8 @@ bool random_collective(thread_communicator& comm, std::mt19937& random) {
   serial_executor exec;
   index_t const sizes[] = {0, 1, 5, 100, 1500, 30000};
   index_t const n = sizes[random() % 6];
-  int const p = comm.size(), root = static_cast<int>(random() % static_cast<unsigned>(p)), kind = static_cast<int>(random() % 6);
+  int const p = comm.size(), root = static_cast<int>(random() % static_cast<unsigned>(p)),
+            kind = static_cast<int>(random() % 6);
   int const seed = static_cast<int>(random() % 1000), me = comm.rank();
   std::vector<int> x = filled(n, seed + me), wide = filled(n * p, me == root || kind == 5 ? seed + me : 0), back = x;
   switch (kind) {
@@ -86,6 +90,30 @@ TEST_CASE("ranks that die at random never leave a peer waiting", "[comm]") {
     }
     CAPTURE(seed);
     check.finish();
+  }
+}
+
+TEST_CASE("nobody touches the memory of a rank that gave up", "[comm]") {
+  struct slow_sum {
+    float operator()(float a, float b) const noexcept {
+      for (int i = 0; i < 40; ++i) asm volatile("" ::: "memory");
+      return a + b;
+    }
+  };
+  for (int attempt = 0; attempt < 25; ++attempt) {
+    int touched = 0;
+    run_test_ranks(3, [&](thread_communicator& comm) {
+      serial_executor exec;
+      std::vector<float> in = filled(200000, 1.0f), out = in;
+      collective_options options;
+      options.deadline_s = comm.rank() == 0 ? 1e-3 + 1e-4 * attempt : 20;
+      (void)code_of([&] { all_reduce(comm, exec, as_view(in), as_view(out), slow_sum{}, options); });
+      std::fill(out.begin(), out.end(), -1.0f);
+      usleep(3000);
+      for (float v : out)
+        if (v != -1.0f) __atomic_store_n(&touched, 1, __ATOMIC_RELAXED);
+    });
+    REQUIRE(touched == 0);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/exec/executor.hpp>
+#include <heddle/exec/queued.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
 
@@ -65,6 +66,17 @@ void multiply(reference_executor& exec) { run_kernel<matmul_fn>(exec); }
 // expect inherited_grid: #include <heddle/backend/reference/matmul\.hpp>
 #if defined(case_inherited_grid)
 void multiply(least& exec) { run_kernel<matmul_fn>(exec); }
+#endif
+
+// What is queued is copied: at most 448 bytes, trivially copyable.
+// expect too_large_to_queue: queued work may capture at most 448 bytes
+#if defined(case_too_large_to_queue)
+void submit(queued<serial_executor>& exec) {
+  struct big {
+    char bytes[512];
+  };
+  exec.for_each_tile(1, [b = big{}](index_t, int) { (void)b; });
+}
 #endif
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Compiled, not run: the four programs of the tile probe on all backends from one source.
+// Compiled, not run: the programs of the tile probe on all backends from one source.
+#include <heddle/algorithm/copy.hpp>
+#include <heddle/algorithm/reduce.hpp>
+#include <heddle/algorithm/scan.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cuda/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
@@ -14,6 +17,9 @@ using namespace heddle;
 
 template <class Executor>
 void probe(Executor& exec, view<float const, 2> const& x, view<float, 2> const& y) {
+  copy(exec, x, y);
+  reduce(exec, x, view<float, 1>(y.data(), dims<1>(1)), sum<float>{});
+  inclusive_scan(exec, select(x, 0, 0), select(y, 0, 0), sum<float>{});
   nn::softmax(exec, x, y);
   nn::softmax_backward(exec, x, x, y);
   linalg::tile_matmul(exec, x, x, y);

@@ -65,10 +65,13 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
 #if !defined(HEDDLE_LIBFUZZER)
 int main() {
   std::vector<std::string> const corpus = {
-      "", "{}", "[]", "null", "[1,2.5,-3e+7,true,false,null,\"x\"]", R"({"a":{"b":[{"c":"\u00e9\ud83d\ude00"}]},"a":1})",
+      "", "{}", "[]", "null", "[1,2.5,-3e+7,true,false,null,\"x\"]",
+      R"({"a":{"b":[{"c":"\u00e9\ud83d\ude00"}]},"a":1})",
       R"({"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})",
       "  {\"k\" : [ 9223372036854775807 , 0 ] }\n", std::string(70, '['), "\"\xe2\x82\xac\xf0\x9f\x98\x80\""};
-  return heddle::test::replay(corpus, {"\"", "\\u", "\\", "{", "}", "[", "]", ":", ",", "1e999", "-0", "\xff", "\xed\xa0\x80",
-                                       "\\ud83d", "99999999999999999999", "[[[[[[[[[[[[[[[[", "\"a\":", std::string(1, '\0')});
+  std::vector<std::string> const words = {"\"", "\\u", "\\", "{", "}", "[", "]", ":", ",", "1e999", "-0", "\xff",
+                                          "\xed\xa0\x80", "\\ud83d", "99999999999999999999", "[[[[[[[[[[[[[[[[",
+                                          "\"a\":", std::string(1, '\0')};
+  return heddle::test::replay(corpus, words);
 }
 #endif

@@ -76,13 +76,22 @@ int main() {
   m.meta = {{"seed", "1"}};
   std::string const boxes =
       R"([{\"entry\":\"a\",\"name\":\"w\",\"key\":\"\",\"extents\":[4,2],\"lo\":[0,0],\"hi\":[2,2]}])";
+  auto tensor = [](std::string const& entry_name, std::string const& type, std::string const& shape, int lo, int hi) {
+    return "\"" + entry_name + "\":{\"dtype\":\"" + type + "\",\"shape\":[" + shape + "],\"data_offsets\":[" +
+           std::to_string(lo) + "," + std::to_string(hi) + "]}";
+  };
   std::vector<std::string> const corpus = {
-      made("{}", ""), made(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})", "abcd"),
-      made(R"({"a":{"dtype":"F32","shape":[2,0],"data_offsets":[0,0]},"s":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}  )", "x"),
-      made(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"BF16","shape":[1],"data_offsets":[2,4]}})", "abcd"),
-      made(R"({"__metadata__":{"heddle.boxes":")" + boxes + R"("},"a":{"dtype":"U8","shape":[2,2],"data_offsets":[0,4]}})", "abcd"),
-      manifest_text(m), "", std::string(8, '\0')};
-  return heddle::test::replay(corpus, {"\"", "{", "}", "[", "]", ",", "0", "9", "9223372036854775807", "18446744073709551615",
-                                       "-1", "\"F4\"", "\"F64\"", "[0,0]", "\"a\":", std::string(8, '\xff'), std::string(1, '\0')});
+      made("{}", ""),
+      made("{" + tensor("a", "U8", "4", 0, 4) + "}", "abcd"),
+      made("{" + tensor("a", "F32", "2,0", 0, 0) + "," + tensor("s", "U8", "", 0, 1) + "}   ", "x"),
+      made("{" + tensor("a", "U8", "2", 0, 2) + "," + tensor("b", "BF16", "1", 2, 4) + "}", "abcd"),
+      made(R"({"__metadata__":{"heddle.boxes":")" + boxes + "\"}," + tensor("a", "U8", "2,2", 0, 4) + "}", "abcd"),
+      manifest_text(m),
+      "",
+      std::string(8, '\0')};
+  std::vector<std::string> const words = {"\"", "{", "}", "[", "]", ",", "0", "9", "9223372036854775807",
+                                          "18446744073709551615", "-1", "\"F4\"", "\"F64\"", "[0,0]", "\"a\":",
+                                          std::string(8, '\xff'), std::string(1, '\0')};
+  return heddle::test::replay(corpus, words);
 }
 #endif

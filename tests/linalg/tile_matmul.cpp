@@ -15,7 +15,8 @@ namespace {
 constexpr float poison = std::numeric_limits<float>::quiet_NaN();
 
 // The definition: one fma chain per piece of 4096, pieces of at most four added along T.
-std::vector<float> product_of(std::vector<float> const& a, std::vector<float> const& b, index_t m, index_t n, index_t k) {
+std::vector<float> product_of(std::vector<float> const& a, std::vector<float> const& b, index_t m, index_t n,
+                              index_t k) {
   std::vector<float> c;
   for (index_t i = 0; i < m; ++i)
     for (index_t j = 0; j < n; ++j) {
@@ -35,13 +36,12 @@ view<float const, 2> input(std::vector<float> const& v, index_t rows, index_t co
   return view<float const, 2>(v.data(), dims<2>(rows, columns));
 }
 
-constexpr index_t sizes[][3] = {{1, 1, 1},     {5, 7, 6},    {13, 31, 17},  {14, 32, 64}, {15, 33, 65},
-                                {65, 63, 257}, {169, 17, 3}, {29, 257, 40}, {3, 3, 4096}, {3, 2, 4097},
-                                {2, 3, 9000},  {4, 4, 0}};
+constexpr index_t sizes[][3] = {{1, 1, 1},    {5, 7, 6},     {13, 31, 17}, {14, 32, 64}, {15, 33, 65}, {65, 63, 257},
+                                {169, 17, 3}, {29, 257, 40}, {3, 3, 4096}, {3, 2, 4097}, {2, 3, 9000}, {4, 4, 0}};
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::tile_cases) {
   TestType setup;
   for (auto const& size : sizes) {
     index_t const m = size[0], n = size[1], k = size[2];
@@ -54,7 +54,7 @@ TEMPLATE_LIST_TEST_CASE("matmul is one chain per element", "[linalg]", test::exe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogue", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogue", "[linalg]", test::tile_cases) {
   TestType setup;
   index_t const m = 33, n = 37, k = 29;
   std::vector<float> const a = test::random_floats(m * k, 1, 1), b = test::random_floats(k * n, 2, 1);
@@ -77,7 +77,7 @@ TEMPLATE_LIST_TEST_CASE("matmul of transposed and strided views, with an epilogu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::tile_cases) {
   TestType setup;
   index_t const m = 17, n = 35, k = 70;
   std::vector<float> const a = test::random_floats(m * k, 1, 1), b = test::random_floats(k * n, 2, 1);
@@ -92,7 +92,7 @@ TEMPLATE_LIST_TEST_CASE("matmul of bf16 sums in float", "[linalg]", test::execut
   for (index_t i = 0; i < m * n; ++i) REQUIRE(c[i].bits == bf16(want[i]).bits);
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "[linalg]", test::tile_cases) {
   TestType setup;
   // The product underflows to -0; zeros added behind the last k would make it +0.
   float const a[] = {-1e-30f}, b[] = {1e-30f};
@@ -103,11 +103,12 @@ TEMPLATE_LIST_TEST_CASE("matmul keeps a negative zero of an unfinished chain", "
   REQUIRE(bit_cast<std::uint32_t>(c[0]) == 0x80000000u);
 }
 
-TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", test::executor_cases) {
+TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", test::tile_cases) {
   TestType setup;
   std::vector<float> v(12, 1.0f), c(12, 7.0f);
-  REQUIRE_THROWS_AS(linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 3, 4), view<float, 2>(c.data(), dims<2>(3, 4))),
-                    contract_error);
+  REQUIRE_THROWS_AS(
+      linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 3, 4), view<float, 2>(c.data(), dims<2>(3, 4))),
+      contract_error);
   linalg::tile_matmul(setup.exec, input(v, 0, 4), input(v, 4, 3), view<float, 2>(c.data(), dims<2>(0, 3)));
   setup.exec.synchronize();
   REQUIRE(c[0] == 7.0f);

@@ -33,7 +33,8 @@ TEST_CASE("uneven cuts have the sizes of both layouts", "[mesh]") {
   CHECK(sizes<ceil>(3, 4) == v{1, 1, 1, 0});
 }
 
-TEMPLATE_TEST_CASE("a cut covers every element once, and its owner finds it", "[mesh]", layout::balanced, layout::ceil) {
+TEMPLATE_TEST_CASE("a cut covers every element once, and its owner finds it", "[mesh]", layout::balanced,
+                   layout::ceil) {
   int wrong = 0;
   for (index_t parts = 1; parts <= 8; ++parts)
     for (index_t n = 0; n <= 4 * parts + 1; ++n) {

@@ -58,7 +58,8 @@ TEST_CASE("every cut of a tensor can be put together again from every other cut"
               any_box const have = shard_of<layout::ceil>(space, from, p, s);
               std::vector<index_t> const data = fill(have, space);
               for_each_run(intersect(have, want), have, want, [&](index_t a, index_t b, index_t n) {
-                for (index_t i = 0; i < n; ++i) got[static_cast<std::size_t>(b + i)] = data[static_cast<std::size_t>(a + i)];
+                for (index_t i = 0; i < n; ++i)
+                  got[static_cast<std::size_t>(b + i)] = data[static_cast<std::size_t>(a + i)];
               });
             }
             wrong += got != fill(want, space);

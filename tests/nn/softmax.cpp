@@ -9,8 +9,7 @@
 #include <limits>
 #include <vector>
 
-using namespace heddle;
-
+namespace heddle {
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
@@ -24,7 +23,7 @@ std::vector<T> reference_softmax(std::vector<T> const& x, index_t rows, index_t 
   return y;
 }
 
-constexpr index_t sizes[][2] = {{1, 1},   {3, 7},    {4, 16},   {5, 63},   {2, 64},  {9, 65},   {1, 127},
+constexpr index_t sizes[][2] = {{1, 1},    {3, 7},    {4, 16},   {5, 63},   {2, 64},   {9, 65},   {1, 127},
                                 {7, 1000}, {3, 4095}, {2, 4096}, {3, 4097}, {1, 8192}, {2, 13000}};
 
 }  // namespace
@@ -122,7 +121,8 @@ TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]
 TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
   TestType setup;
   index_t const rows = 3, columns = 70;
-  std::vector<float> const x = test::random_floats(rows * columns, 3, 3.0f), dy = test::random_floats(rows * columns, 4, 1.0f);
+  std::vector<float> const x = test::random_floats(rows * columns, 3, 3.0f),
+                           dy = test::random_floats(rows * columns, 4, 1.0f);
   std::vector<float> const y = reference_softmax(x, rows, columns);
   std::vector<float> dx(x.size(), qnan), want(x.size(), qnan);
   dims<2> const e(rows, columns);
@@ -139,3 +139,5 @@ TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
       REQUIRE(std::abs(dx[r * columns + c] - y[r * columns + c] * (dy[r * columns + c] - dot)) <= 16 * 0x1p-24);
   }
 }
+
+}  // namespace heddle

@@ -24,7 +24,9 @@ struct leaf {
   void step(E& exec, optim::adam const& rule, std::vector<T> const& g, optim::step_args<T> const& args,
             segment range = {0, -1}) {
     index_t const n = range.hi < 0 ? static_cast<index_t>(p.size()) : range.size();
-    auto window = [&](auto* data) { return view<std::remove_pointer_t<decltype(data)>, 1>(data + range.lo, dims<1>(n)); };
+    auto window = [&](auto* data) {
+      return view<std::remove_pointer_t<decltype(data)>, 1>(data + range.lo, dims<1>(n));
+    };
     optim::state_views<T, 2> state{{window(m.data()), window(v.data())}};
     view<index_t, 1> count(&applied, dims<1>(1));
     rule.step(exec, window(p.data()), window(g.data()), state, count, args);
@@ -158,11 +160,13 @@ TEMPLATE_LIST_TEST_CASE("an empty span steps, and a wrong one is refused", "[opt
   three.m.resize(2);
   index_t applied = 0;
   float g[3] = {};
-  optim::state_views<float, 2> state{{view<float, 1>(three.m.data(), dims<1>(2)), view<float, 1>(three.v.data(), dims<1>(3))}};
+  optim::state_views<float, 2> state{
+      {view<float, 1>(three.m.data(), dims<1>(2)), view<float, 1>(three.v.data(), dims<1>(3))}};
   view<float, 1> p(three.p.data(), dims<1>(3));
   view<float const, 1> gradient(g, dims<1>(3));
   view<index_t, 1> count(&applied, dims<1>(1));
-  CHECK_THROWS_AS(optim::adamw().step(setup.exec, p, gradient, state, count, optim::step_args<float>{}), contract_error);
+  CHECK_THROWS_AS(optim::adamw().step(setup.exec, p, gradient, state, count, optim::step_args<float>{}),
+                  contract_error);
   CHECK_THROWS_AS(optim::adamw(1.0).step(setup.exec, p, gradient, state, count, optim::step_args<float>{}),
                   contract_error);
   STATIC_REQUIRE(optim::update_rule_for<optim::adam, serial_executor, float>);

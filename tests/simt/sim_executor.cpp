@@ -132,8 +132,10 @@ TEST_CASE("threads that disagree about a barrier are an error", "[simt]") {
             if (b.thread() < 40) b.sync_warp();
           }).find("reached by every thread of the warp") != std::string::npos);
     CHECK(run([](simt::sim_block_context& b) {
-            if (b.lane() == 3) b.sync();
-            else b.sync_warp();
+            if (b.lane() == 3)
+              b.sync();
+            else
+              b.sync_warp();
           }).find("reached by every thread of the warp") != std::string::npos);
     CHECK(run([](simt::sim_block_context& b) {
             static float from;

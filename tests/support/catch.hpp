@@ -10,3 +10,18 @@ using Catch::Approx;  // where version 2 has it
 #else
 #include <catch2/catch.hpp>
 #endif
+
+#include <string>
+
+namespace heddle::test {
+
+/// For CHECK_THROWS_WITH: a message that has `part` in it.
+inline auto has_text(std::string const& part) {
+#if __has_include(<catch2/catch_all.hpp>)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}
+
+}  // namespace heddle::test

@@ -76,11 +76,13 @@ struct rows_program {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
-    ctx.reduce_of(s.sum, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, tile::plus, 0.0f, in);
+    ctx.reduce_of(
+        s.sum, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, tile::plus, 0.0f, in);
     ctx.store(sums, row, s.sum);
-    ctx.map_to(ctx.ref(out, row, 0, x.extent(1)),
-               [](auto const& v, auto const& g, auto const& b, auto const& h) HEDDLE_LAMBDA { return fma(v, g, b) + h; },
-               in, ctx.ref_row(gain, 0), ctx.ref_column(bias, row), ctx.template one_hot<float>(hot, row));
+    ctx.map_to(
+        ctx.ref(out, row, 0, x.extent(1)),
+        [](auto const& v, auto const& g, auto const& b, auto const& h) HEDDLE_LAMBDA { return fma(v, g, b) + h; }, in,
+        ctx.ref_row(gain, 0), ctx.ref_column(bias, row), ctx.template one_hot<float>(hot, row));
   }
 };
 
@@ -112,9 +114,9 @@ TEMPLATE_LIST_TEST_CASE("rows: reductions, broadcasts, tails", "[tile]", test::t
     std::vector<float> out(rows * columns, poison), sums(rows, poison);
     std::vector<std::int32_t> hot(rows);
     for (index_t r = 0; r < rows; ++r) hot[r] = static_cast<std::int32_t>(r == 1 ? -1 : (r * 37) % (columns + 1));
-    tile::run(setup.exec, rows_program{matrix_view_of(x, rows, columns), matrix_view_of(out, rows, columns),
-                                       vec_view<float>(gain), vec_view<float>(bias), vec_view<float>(sums),
-                                       vec_view<std::int32_t>(hot)});
+    tile::run(setup.exec,
+              rows_program{matrix_view_of(x, rows, columns), matrix_view_of(out, rows, columns), vec_view<float>(gain),
+                           vec_view<float>(bias), vec_view<float>(sums), vec_view<std::int32_t>(hot)});
     setup.exec.synchronize();
     INFO(rows << " x " << columns);
     for (index_t r = 0; r < rows; ++r) {
@@ -155,7 +157,8 @@ struct flat_program {
     ctx.fill(s.more, 1.0f);
     ctx.map(s.more, tile::plus, s.more, s.peak);
     ctx.store(peaks, ctx.tile() * Ctx::rows, s.more);
-    ctx.map(s.tile, [](auto const& v) HEDDLE_LAMBDA { return v + 1.0f; }, s.tile);
+    ctx.map(
+        s.tile, [](auto const& v) HEDDLE_LAMBDA { return v + 1.0f; }, s.tile);
     ctx.map_to(ctx.ref_flat(out, base, width), tile::pass, s.tile);
   }
 };
@@ -231,7 +234,8 @@ TEMPLATE_LIST_TEST_CASE("strips: sums over rows", "[tile]", test::tile_cases) {
     index_t const rows = size[0], columns = size[1];
     std::vector<float> x = test::random_floats(rows * columns, 1, 1), weight = test::random_floats(rows, 2, 1);
     std::vector<float> sums(columns, poison);
-    tile::run(setup.exec, strip_program{matrix_view_of(x, rows, columns), vec_view<float>(weight), vec_view<float>(sums)});
+    tile::run(setup.exec,
+              strip_program{matrix_view_of(x, rows, columns), vec_view<float>(weight), vec_view<float>(sums)});
     setup.exec.synchronize();
     INFO(rows << " x " << columns);
     for (index_t c = 0; c < columns; ++c) {

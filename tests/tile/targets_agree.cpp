@@ -13,8 +13,8 @@ namespace {
 struct results {
   std::vector<float> softmax, matmul, narrow, sums;
   bool operator==(results const& o) const {
-    return test::same_bits(softmax, o.softmax) && test::same_bits(matmul, o.matmul) && test::same_bits(narrow, o.narrow) &&
-           test::same_bits(sums, o.sums);
+    return test::same_bits(softmax, o.softmax) && test::same_bits(matmul, o.matmul) &&
+           test::same_bits(narrow, o.narrow) && test::same_bits(sums, o.sums);
   }
 };
 

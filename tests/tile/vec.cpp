@@ -33,7 +33,7 @@ HEDDLE_TEST_OP(op_abs, abs(a));
 HEDDLE_TEST_OP(op_select_lt, select(a < b, a, c));
 HEDDLE_TEST_OP(op_select_ge, select(a >= b, b, c));
 HEDDLE_TEST_OP(op_select_eq, select((a == b) | (b == c), a, b));
-HEDDLE_TEST_OP(op_select_ne, select(!(a != a) & (b <= c), c, b));
+HEDDLE_TEST_OP(op_select_ne, select((!(a != a)) & (b <= c), c, b));
 HEDDLE_TEST_OP(op_select_gt, select((a > b) ^ (b > c), c, b));
 HEDDLE_TEST_OP(op_divide, a / b);
 HEDDLE_TEST_OP(op_subtract, a - b);

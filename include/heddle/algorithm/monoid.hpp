@@ -14,7 +14,7 @@ namespace heddle {
 /// Meaning: combine is associative (of floats: up to rounding) and identity changes nothing. `commutative` allows
 /// elements to change places, `exact` says that the order leaves no trace. Trivially copyable, callable on the device.
 /// A member `lanewise`, true, says that combine takes vectors too (tile/vec.hpp) and is marked HEDDLE_TILE.
-/// Models: sum, product, maximum, minimum, monoid_of.
+/// Models: sum, product, greatest, least, monoid_of.
 template <class M>
 concept monoid = std::is_trivially_copyable_v<M> && requires(M const& m, typename M::value_type const& v) {
   { m.identity() } -> std::same_as<typename M::value_type>;
@@ -72,7 +72,7 @@ HEDDLE_HD_FN constexpr T range_end(bool high) {
 
 /// The larger one; NaN if either is NaN, and -0 < +0.
 template <arithmetic T>
-struct maximum {
+struct greatest {
   using value_type = T;
   static constexpr bool commutative = true, exact = true, lanewise = true;
   HEDDLE_HD_FN constexpr T identity() const { return detail::range_end<T>(false); }
@@ -85,7 +85,7 @@ struct maximum {
 
 /// The smaller one; NaN if either is NaN, and -0 < +0.
 template <arithmetic T>
-struct minimum {
+struct least {
   using value_type = T;
   static constexpr bool commutative = true, exact = true, lanewise = true;
   HEDDLE_HD_FN constexpr T identity() const { return detail::range_end<T>(true); }

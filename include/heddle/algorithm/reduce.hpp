@@ -61,18 +61,22 @@ struct reduce_blocks_program : plain_unless<is_lanewise<M> && takes_lanes<F, In.
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const at = ctx.tile() * Ctx::rows;
-    auto& s = ctx.template shared<shared<Ctx>>();
-    in.template with<Ctx>(at, [&ctx, &s, at, this](auto const&... refs) HEDDLE_LAMBDA {
-      if constexpr (lanes) {
-        ctx.reduce_of(s.sum, f, combine_with<M>{m}, m.identity(), refs...);
-        ctx.store(results, at, s.sum);
-      } else {
-        index_t const left = results.extent(0) - at;
-        ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [&](index_t r) {
-          results.data()[(at + r) * results.stride(0)] = block_of(tile::detail::shape_of(refs...).columns_of(r), r, refs...);
-        });
-      }
-    });
+    in.template with<Ctx>(at, visit_rows<reduce_blocks_program, Ctx>{*this, ctx, at});
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class... Ref>
+  HEDDLE_TILE void visit(Ctx& ctx, index_t at, Ref const&... refs) const {
+    if constexpr (lanes) {
+      auto& s = ctx.template shared<shared<Ctx>>();
+      ctx.reduce_of(s.sum, f, combine_with<M>{m}, m.identity(), refs...);
+      ctx.store(results, at, s.sum);
+    } else {
+      index_t const left = results.extent(0) - at;
+      auto const& shape = tile::detail::shape_of(refs...);
+      ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [&](index_t r) {
+        results.data()[(at + r) * results.stride(0)] = block_of(shape.columns_of(r), r, refs...);
+      });
+    }
   }
 
  private:

@@ -75,7 +75,7 @@ struct scan_program {
   M m;
   view<In const, 1> in;
   view<Out, 1> out;
-  value* carries;    // carries[b + 1] belongs to block b
+  value* carries;  // carries[b + 1] belongs to block b
   bool exclusive, has_carry;
 
   template <class Ctx>
@@ -96,9 +96,7 @@ struct scan_program {
   HEDDLE_HD_FN void run_block(index_t b) const {
     index_t const first = b * block, left = in.extent(0) - first, n = left < block ? left : block;
     block_scan<M, scans_in_groups<M>> scan{m, m.identity()};
-    auto const at = [&](index_t e) {
-      return static_cast<value>(tile::widen(in.data()[(first + e) * in.stride(0)]));
-    };
+    auto const at = [&](index_t e) { return static_cast<value>(tile::widen(in.data()[(first + e) * in.stride(0)])); };
     if constexpr (Step == scan_step::totals) {
       carries[b + 1] = scan.run(n, at, [](index_t, value const&) {});
     } else {
@@ -156,9 +154,11 @@ HEDDLE_FN void scan_to(E& exec, In const& in, Out const& out, M const& m, typena
   scratch_frame<E> frame(exec);
   value* const carries = frame.template take<value>(blocks + 1);
   bool const has_init = init != nullptr;
-  tile::run(exec, scan_program<M, x, y, scan_step::totals>{m, canonical_input(in), canonical(out), carries, exclusive, has_init});
+  tile::run(exec, scan_program<M, x, y, scan_step::totals>{m, canonical_input(in), canonical(out), carries, exclusive,
+                                                           has_init});
   tile::run(exec, scan_carries_program<M>{m, carries, blocks, has_init ? *init : m.identity(), has_init});
-  tile::run(exec, scan_program<M, x, y, scan_step::values>{m, canonical_input(in), canonical(out), carries, exclusive, has_init});
+  tile::run(exec, scan_program<M, x, y, scan_step::values>{m, canonical_input(in), canonical(out), carries, exclusive,
+                                                           has_init});
 }
 
 }  // namespace detail
@@ -173,13 +173,12 @@ HEDDLE_FN void scan_to(E& exec, In const& in, Out const& out, M const& m, typena
 /// block sums of floats go in groups of 16, everything else is a fold. out may be in (in place).
 struct inclusive_scan_fn {
   template <executor E, vector_view In, vector_view Out, monoid M>
-    requires writable_view<Out>
-  HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m) const {
+  requires writable_view<Out> HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m) const {
     detail::scan_to(exec, in, out, m, nullptr, false);
   }
   template <executor E, vector_view In, vector_view Out, monoid M, std::same_as<typename M::value_type> Init>
-    requires writable_view<Out>
-  HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m, Init const& init) const {
+  requires writable_view<Out> HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m,
+                                                        Init const& init) const {
     detail::scan_to(exec, in, out, m, &init, false);
   }
 };
@@ -187,13 +186,12 @@ struct inclusive_scan_fn {
 /// out[i] = init + in[0] + ... + in[i - 1]; out[0] is init, or the identity. Otherwise as inclusive_scan.
 struct exclusive_scan_fn {
   template <executor E, vector_view In, vector_view Out, monoid M>
-    requires writable_view<Out>
-  HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m) const {
+  requires writable_view<Out> HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m) const {
     detail::scan_to(exec, in, out, m, nullptr, true);
   }
   template <executor E, vector_view In, vector_view Out, monoid M, std::same_as<typename M::value_type> Init>
-    requires writable_view<Out>
-  HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m, Init const& init) const {
+  requires writable_view<Out> HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, M const& m,
+                                                        Init const& init) const {
     detail::scan_to(exec, in, out, m, &init, true);
   }
 };

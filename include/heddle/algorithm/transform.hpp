@@ -11,7 +11,7 @@ namespace detail {
 template <class F, class... In>
 inline constexpr bool takes_lanes = false;
 template <class F, class... In>
-  requires(scalar<In> && ...)
+  requires(scalar<In>&&...)
 inline constexpr bool takes_lanes<F, In...> = std::is_invocable_v<F const&, vec<tile::value_t<In>, 4> const&...>;
 
 template <class F, class Out, class... In>
@@ -34,10 +34,12 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const at = ctx.tile() * Ctx::rows;
-    auto const to = out.template ref<Ctx>(at);
-    in.template with<Ctx>(at, [&ctx, &to, &call = f](auto const&... refs) HEDDLE_LAMBDA {
-      ctx.map_to(to, call, refs...);
-    });
+    in.template with<Ctx>(at, visit_rows<transform_program, Ctx>{*this, ctx, at});
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class... Ref>
+  HEDDLE_TILE void visit(Ctx& ctx, index_t at, Ref const&... refs) const {
+    ctx.map_to(out.template ref<Ctx>(at), f, refs...);
   }
 };
 
@@ -58,9 +60,9 @@ struct transform_fn {
     HEDDLE_EXPECTS(equal, "the operands of transform have one shape", out.size(), in.size()...);
     if (out.empty()) return;
     bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
-    tile::run(exec, detail::transform_program<F, typename Out::element_type, typename In::value_type...>(
-                        f, detail::make_row_layout(canonical(out), contiguous),
-                        detail::make_row_layouts(contiguous, in...)));
+    tile::run(exec,
+              detail::transform_program<F, typename Out::element_type, typename In::value_type...>(
+                  f, detail::make_row_layout(canonical(out), contiguous), detail::make_row_layouts(contiguous, in...)));
   }
 };
 inline constexpr transform_fn transform{};

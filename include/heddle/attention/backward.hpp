@@ -130,11 +130,11 @@ struct gradients {
 template <class In>
 HEDDLE_FN span backward_span(setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
-  index_t const per_token = g.tokens_q * g.heads_q * (2 * g.dk + 2 * g.dv) + 2 * g.tokens_k * g.heads_kv * (g.dk + g.dv);
+  index_t const elements = 2 * (g.tokens_q * g.heads_q + g.tokens_k * g.heads_kv) * (g.dk + g.dv);
   span s;
   s.operation = "attention.backward";
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
-  s.bytes = per_token * static_cast<index_t>(sizeof(In));
+  s.bytes = elements * static_cast<index_t>(sizeof(In));
   s.flops = g.heads_q * (8 * g.dk + 6 * g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
   return s;
 }
@@ -235,7 +235,7 @@ struct backward_fn {
     exec.for_each_tile(g.tokens_q, detail::delta_work<in, typename Out::value_type, number>{
                                        g, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
                                        lse_rows, detail::numbers_of(canonical_input(dlse)), delta});
-    detail::backward_work<in, number, Mask> const work(
+    detail::backward_work<in, number, std::remove_cv_t<Mask>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
          detail::rows_of(canonical_input(v)), detail::rows_of(canonical_input(dout)), lse_rows, delta},
         o.mask);

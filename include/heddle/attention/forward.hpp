@@ -26,7 +26,8 @@ template <class In, class Out, class T, class Mask>
 struct forward_work : forward_operands<In, Out, T> {
   Mask mask;
 
-  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m) : forward_operands<In, Out, T>(o), mask(m) {}
+  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m)
+      : forward_operands<In, Out, T>(o), mask(m) {}
 
   /// One query row of one head: blocks of keys in ascending order into the softmax state.
   HEDDLE_FN void row(index_t token, index_t head, T* acc) const {
@@ -103,7 +104,7 @@ struct forward_fn {
     detail::expect_shape(out, g.tokens_q, g.heads_q, g.dv, "out");
     detail::expect_numbers(lse, g, "lse");
     observed_span const scope(exec, detail::forward_span<in, typename Out::value_type>(rules));
-    detail::forward_work<in, typename Out::value_type, number, Mask> const work(
+    detail::forward_work<in, typename Out::value_type, number, std::remove_cv_t<Mask>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
          detail::rows_of(canonical_input(v)), detail::rows_of(out), detail::numbers_of(lse)},
         o.mask);

@@ -93,7 +93,7 @@ HEDDLE_FN bool find_segment(geometry const& g, index_t token, segment& found) {
 }
 
 /// The part of a block that lies in [0, length).
-HEDDLE_FN block clamp(block b, index_t length) noexcept {
+HEDDLE_TILE block clamp(block b, index_t length) noexcept {
   return {b.begin < 0 ? 0 : b.begin, b.end > length ? length : b.end};
 }
 

@@ -26,6 +26,8 @@ inline constexpr crc_tables crc_of_byte = make_crc_tables();
 /// The CRC-32C (Castagnoli) of bytes that arrive in pieces.
 class crc32c {
  public:
+  HEDDLE_FN crc32c() noexcept {}
+
   HEDDLE_FN void update(void const* data, index_t size) noexcept {
     auto const* p = static_cast<unsigned char const*>(data);
     auto const& row = detail::crc_of_byte.row;

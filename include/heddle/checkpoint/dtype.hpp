@@ -27,7 +27,9 @@ inline constexpr int num_dtypes = static_cast<int>(sizeof dtype_rows / sizeof *d
 static_assert(num_dtypes == static_cast<int>(dtype::c64) + 1);
 }  // namespace detail
 
+/// The name that the file spells.
 HEDDLE_FN constexpr char const* name(dtype t) noexcept { return detail::dtype_rows[static_cast<int>(t)].name; }
+/// Bits of one element.
 HEDDLE_FN constexpr int bits(dtype t) noexcept { return detail::dtype_rows[static_cast<int>(t)].bits; }
 
 /// Finds a type by its name in the file and says whether there is one.
@@ -49,6 +51,7 @@ struct dtype_of;
   struct dtype_of<type> {                      \
     static constexpr dtype value = dtype::code; \
   }
+/// The types of the language, and those of core/.
 HEDDLE_DTYPE(bool, boolean);
 HEDDLE_DTYPE(std::uint8_t, u8);
 HEDDLE_DTYPE(std::int8_t, i8);

@@ -114,6 +114,7 @@ class file {
 /// Makes the names in a folder durable: creations, renames and deletions.
 HEDDLE_FN void sync_directory(std::string const& path) { file::open(path).sync(); }
 
+/// Gives a file another name, in one step: whoever opens that name finds the file before or this one.
 HEDDLE_FN void rename_file(std::string const& from, std::string const& to) {
   detail::check_file(::rename(from.c_str(), to.c_str()) == 0, "rename to", to);
 }
@@ -146,6 +147,7 @@ HEDDLE_FN std::vector<std::string> list_directory(std::string const& path) {
   return names;
 }
 
+/// Whether anything has that name.
 HEDDLE_FN bool file_exists(std::string const& path) noexcept {
   struct ::stat s {};
   return ::stat(path.c_str(), &s) == 0;

@@ -9,6 +9,7 @@
 
 namespace heddle::checkpoint {
 
+/// What a JSON value is.
 enum class json_kind : unsigned char { null, boolean, number, string, array, object };
 
 /// A JSON value. Members of an object keep their order: keys[i] names items[i].

@@ -20,6 +20,9 @@ struct save_id {
   index_t step = 0;
   index_t attempt = 0;
 
+  HEDDLE_FN save_id() noexcept {}
+  HEDDLE_FN save_id(index_t s, index_t a) noexcept : step(s), attempt(a) {}
+
   HEDDLE_FN friend bool operator==(save_id const& a, save_id const& b) noexcept {
     return a.step == b.step && a.attempt == b.attempt;
   }
@@ -102,6 +105,7 @@ HEDDLE_FN void replace_file(std::string const& folder, std::string const& name, 
 }
 }  // namespace detail
 
+/// The folder of a save, and in it the file of a rank.
 HEDDLE_FN std::string folder_name(save_id const& id) {
   return "step-" + detail::padded(id.step, 8) + "." + detail::padded(id.attempt, 6);
 }

@@ -30,6 +30,7 @@ struct manifest {
   }
 };
 
+/// Its name in the folder of a save, and its longest text. Units: bytes.
 inline constexpr char const* manifest_name = "manifest.json";
 inline constexpr index_t max_manifest_bytes = 64 << 20;
 
@@ -54,6 +55,7 @@ HEDDLE_FN bool index_member(json const& object, char const* key, index_t& out) {
 }
 }  // namespace detail
 
+/// The text of the manifest's file, one line of JSON.
 HEDDLE_FN std::string manifest_text(manifest const& m) {
   json_writer w;
   w.begin('{').key("crc32c").string("00000000").key("format").string("heddle-checkpoint").key("version").number(1);
@@ -84,7 +86,8 @@ HEDDLE_FN report parse_manifest(std::string const& text, manifest& out) {
     return faults;
   }
   json const *files = root.find("files"), *meta = root.find("meta");
-  bool good = detail::index_member(root, "step", out.id.step) && detail::index_member(root, "attempt", out.id.attempt) &&
+  bool good = detail::index_member(root, "step", out.id.step) &&
+              detail::index_member(root, "attempt", out.id.attempt) &&
               files != nullptr && files->is(json_kind::array) && meta != nullptr && meta->is(json_kind::object);
   for (std::size_t i = 0; good && i < files->items.size(); ++i) {
     json const& item = files->items[i];

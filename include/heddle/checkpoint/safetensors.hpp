@@ -181,7 +181,8 @@ class header_reader {
       if (e->begin < covered)
         faults_.add(e->name, e->position, "overlaps \"" + last->name + "\"");
       else if (e->begin > covered)
-        faults_.add(e->name, e->position, "leaves a hole of " + std::to_string(e->begin - covered) + " bytes before it");
+        faults_.add(e->name, e->position,
+                    "leaves a hole of " + std::to_string(e->begin - covered) + " bytes before it");
       if (e->end > covered) {
         covered = e->end;
         last = e;

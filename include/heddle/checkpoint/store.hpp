@@ -180,7 +180,8 @@ namespace detail {
 HEDDLE_FN void verify_file(file const& f, rank_file const& said, verify how, std::string const& label, report& faults) {
   index_t const bytes = f.size();
   if (bytes != said.bytes)
-    return faults.add(label, -1, "has " + std::to_string(bytes) + " bytes, the manifest says " + std::to_string(said.bytes));
+    return faults.add(label, -1, "has " + std::to_string(bytes) + " bytes, the manifest says " +
+                                     std::to_string(said.bytes));
   if (how != verify::contents) return;
   crc32c c;
   std::vector<char> buffer(std::size_t{1} << 20);

@@ -11,6 +11,7 @@ namespace heddle {
 /// Values from `first_reserved_channel` up belong to the library.
 enum class channel : std::uint64_t {};
 
+/// Channels from here up are the library's.
 inline constexpr std::uint64_t first_reserved_channel = std::uint64_t{0xF0} << 56;
 
 /// The channel of a message that a program names by kind, stage and microbatch.

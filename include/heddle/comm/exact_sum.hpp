@@ -53,11 +53,51 @@ HEDDLE_FN void exact_normalise(std::uint64_t* words) noexcept {
   }
 }
 
+/// Squares gathered by exponent before they are shifted into place: one addition an element. Four sets, so that
+/// neighbours of equal exponent do not wait for each other.
+struct exact_bins {
+  static constexpr index_t room = 65536;  // a bin holds that many squares below 2^48
+
+  std::uint64_t bin[4][256];
+
+  HEDDLE_FN exact_bins() noexcept : bin{} {}
+  HEDDLE_FN void add(float x, int set) noexcept {
+    std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, x), exponent = bits >> 23 & 0xFF;
+    std::uint64_t const m = (bits & 0x7FFFFF) | static_cast<std::uint32_t>(exponent != 0) << 23;
+    bin[set][exponent] += m * m;
+  }
+  HEDDLE_FN bool saw_infinite_or_nan() const noexcept {
+    return (bin[0][255] | bin[1][255] | bin[2][255] | bin[3][255]) != 0;
+  }
+  HEDDLE_FN void flush(std::uint64_t* words) const noexcept {
+    for (int exponent = 0; exponent < 255; ++exponent) {
+      int const shift = 2 * (exponent != 0 ? exponent - 1 : 0);
+      for (int set = 0; set < 4; ++set) {
+        unsigned __int128 const sum = static_cast<unsigned __int128>(bin[set][exponent]) << (shift % 32);
+        std::uint64_t* const at = words + shift / 32;
+        at[0] += static_cast<std::uint32_t>(sum);
+        at[1] += static_cast<std::uint32_t>(sum >> 32);
+        at[2] += static_cast<std::uint32_t>(sum >> 64);
+      }
+    }
+  }
+};
+
 HEDDLE_FN void exact_add_squares(std::uint64_t* words, float const* x, index_t n) noexcept {
-  constexpr index_t block = index_t{1} << 31;  // digits stay below 2^64
-  for (index_t at = 0; at < n; at += block) {
-    index_t const end = n - at < block ? n : at + block;
-    for (index_t i = at; i < end; ++i) exact_add_square(words, x[i]);
+  constexpr index_t few = 512;  // below this, clearing and emptying the bins would cost more than it saves
+  for (index_t at = 0; at < n; at += exact_bins::room) {
+    index_t const end = n - at < exact_bins::room ? n : at + exact_bins::room;
+    index_t i = at;
+    if (end - at >= few) {
+      exact_bins bins;
+      for (; i + 4 <= end; i += 4)
+        for (int set = 0; set < 4; ++set) bins.add(x[i + set], set);
+      bins.flush(words);
+      if (bins.saw_infinite_or_nan())
+        for (index_t k = at; k < i; ++k)
+          if ((__builtin_bit_cast(std::uint32_t, x[k]) >> 23 & 0xFF) == 0xFF) exact_add_square(words, x[k]);
+    }
+    for (; i < end; ++i) exact_add_square(words, x[i]);
     exact_normalise(words);
   }
 }

@@ -113,6 +113,7 @@ struct reduction_accumulator_of<Op, T> {
 };
 }  // namespace detail
 
+/// The type in which `Op` combines elements of type T.
 template <class Op, class T>
 using reduction_accumulator_t = typename detail::reduction_accumulator_of<Op, T>::type;
 

@@ -41,7 +41,8 @@ class extents {
   /// From extents of the same rank; fails where a static size differs.
   template <index_t... F>
     requires(sizeof...(F) == sizeof...(E) && ((E == dynamic || F == dynamic || E == F) && ...))
-  HEDDLE_HD_FN constexpr explicit(((E != dynamic && F == dynamic) || ...)) extents(extents<F...> const& other) : extents() {
+  HEDDLE_HD_FN constexpr explicit(((E != dynamic && F == dynamic) || ...)) extents(extents<F...> const& other)
+      : extents() {
     for (std::size_t i = 0; i < rank(); ++i) size_[i] = other[i];
     check();
   }

@@ -105,6 +105,7 @@ concept any_view = detail::is_tensor_view<std::remove_cvref_t<V>>;
 template <class V, std::size_t Rank>
 concept view_of_rank = any_view<V> &&(std::remove_cvref_t<V>::rank() == Rank);
 
+/// A view with one index, and one with two.
 template <class V>
 concept vector_view = view_of_rank<V, 1>;
 template <class V>

@@ -64,6 +64,7 @@ HEDDLE_FN void futex_wake_all(std::uint32_t const* word) noexcept { futex_wake(w
 /// Threads of heddle that are alive in this process; set by teams, queues and rank groups as they start and stop.
 inline int live_threads = 1;
 
+/// Counts threads in, or out where n is negative.
 HEDDLE_FN void add_live_threads(int n) noexcept { __atomic_add_fetch(&live_threads, n, __ATOMIC_RELAXED); }
 
 /// How long one kind of wait spins: halved by each wait that had to park, doubled by each that a spin ended.

@@ -45,6 +45,8 @@ struct add_bias {
     return value + detail::load_like(value, bias + col, n);
   }
 };
+template <class T>
+add_bias(T const*) -> add_bias<T>;
 
 /// Adds another matrix with unit column stride: value + residual[row, col].
 template <class T>
@@ -56,6 +58,8 @@ struct add_residual {
     return value + detail::load_like(value, data + row * row_stride + col, n);
   }
 };
+template <class T>
+add_residual(T const*, index_t) -> add_residual<T>;
 
 /// Applies the first, then the second.
 template <class First, class Second>
@@ -67,6 +71,8 @@ struct then {
     return second(first(value, row, col, n), row, col, n);
   }
 };
+template <class First, class Second>
+then(First, Second) -> then<First, Second>;
 
 /// Applies an elementwise function, for example an activation.
 template <class F>
@@ -77,6 +83,8 @@ struct activation {
     return f(value);
   }
 };
+template <class F>
+activation(F) -> activation<F>;
 
 }  // namespace epilogue
 }  // namespace heddle

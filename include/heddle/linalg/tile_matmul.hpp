@@ -88,9 +88,8 @@ struct combine_pieces_program {
     index_t const columns = c.extent(1), all = c.size(), row = ctx.tile();
     C* const to = c.data() + row * c.stride(0);
     ctx.for_each(columns, [=, sums = sums, pieces = pieces, f = f, step = c.stride(1)](index_t j) HEDDLE_LAMBDA {
-      V const total = tile::detail::stream_tree<V>(pieces, tile::plus_fn{}, [=](index_t p) HEDDLE_LAMBDA {
-        return sums[p * all + row * columns + j];
-      });
+      V const total = tile::detail::stream_tree<V>(
+          pieces, tile::plus_fn{}, [=](index_t p) HEDDLE_LAMBDA { return sums[p * all + row * columns + j]; });
       to[j * step] = static_cast<C>(f(total));
     });
   }
@@ -108,8 +107,8 @@ struct combine_pieces_program {
 /// multiples of 4096 into chains that are added along T.
 struct tile_matmul_fn {
   template <executor E, matrix_view A, matrix_view B, matrix_view C, class F = tile::pass_fn>
-    requires writable_view<C>
-  HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, F const& f = {}) const {
+  requires writable_view<C> HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c,
+                                                      F const& f = {}) const {
     HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(1) == c.extent(1) && a.extent(1) == b.extent(0),
                    "a [m, k] times b [k, n] gives c [m, n]", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
                    c.extent(0), c.extent(1));

@@ -29,6 +29,7 @@ namespace detail {
 template <std::size_t Rank>
 struct box_rank {
   static constexpr std::size_t capacity = Rank == 0 ? 1 : Rank;
+  HEDDLE_HD_FN constexpr box_rank() noexcept {}
   HEDDLE_HD_FN constexpr std::size_t rank() const noexcept { return Rank; }
   HEDDLE_HD_FN constexpr void set_rank(std::size_t) noexcept {}
 };
@@ -36,6 +37,7 @@ template <>
 struct box_rank<any_rank> {
   static constexpr std::size_t capacity = max_rank;
   std::size_t rank_ = 0;
+  HEDDLE_HD_FN constexpr box_rank() noexcept {}
   HEDDLE_HD_FN constexpr std::size_t rank() const noexcept { return rank_; }
   HEDDLE_HD_FN constexpr void set_rank(std::size_t r) {
     HEDDLE_EXPECTS(r <= max_rank, "a run-time box has at most eight dimensions", r);
@@ -51,6 +53,8 @@ template <std::size_t Rank>
 struct box : detail::box_rank<Rank> {
   index_t lo[detail::box_rank<Rank>::capacity] = {};
   index_t hi[detail::box_rank<Rank>::capacity] = {};
+
+  HEDDLE_HD_FN constexpr box() noexcept {}
 
   HEDDLE_HD_FN constexpr index_t extent(std::size_t d) const noexcept { return hi[d] > lo[d] ? hi[d] - lo[d] : 0; }
   HEDDLE_HD_FN constexpr index_t size() const noexcept {

@@ -135,6 +135,7 @@ struct ep {  ///< expert parallel
 };
 }  // namespace axis
 
+/// Every mesh has all of them, some of size 1.
 inline constexpr std::size_t num_axes = 5;
 
 /// A tag of one of the five axes.

@@ -104,10 +104,11 @@ consteval bool legal() {
                 "a replicated operand meets another placement, so its gradient would miss a reduction: "
                 "redistribute<varying> it first (free; all-reduce in the backward pass)");
   static_assert(Why != refusal::partial_twice,
-                "a partial sum can't be multiplied by a partial sum or a shard: redistribute<replicated> or <varying> it "
-                "first (all-reduce)");
+                "a partial sum can't be multiplied by a partial sum or a shard: "
+                "redistribute<varying> it first (all-reduce)");
   static_assert(Why != refusal::partial_in_nonlinear,
-                "a non-linear operation on a partial sum: redistribute it first (all-reduce, or reduce-scatter to a shard)");
+                "a non-linear operation on a partial sum: "
+                "redistribute it first (all-reduce, or reduce-scatter to a shard)");
   static_assert(Why != refusal::partial_beside_whole,
                 "a whole operand would be added once per rank to a partial sum: redistribute the partial sum first");
   static_assert(Why != refusal::contraction_not_matched,
@@ -116,7 +117,8 @@ consteval bool legal() {
                 "rows and columns of the result would lie on one mesh axis: gather one operand to varying first");
   static_assert(Why != refusal::sharded_beside_whole,
                 "a sharded operand meets a whole one: slice the whole one to the same shard first");
-  static_assert(Why != refusal::layouts_differ, "the operands are cut differently: redistribute one to the other's layout");
+  static_assert(Why != refusal::layouts_differ,
+                "the operands are cut differently: redistribute one to the other's layout");
   static_assert(Why != refusal::not_differentiable, "this partial operation has no rule here: resolve it first");
   return Why == refusal::none;
 }

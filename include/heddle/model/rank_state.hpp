@@ -43,7 +43,8 @@ struct memory_spaces {
   /// The most that each category has held.
   HEDDLE_FN memory_plan peaks() const noexcept {
     auto const peak = [](host_space const& s) { return static_cast<std::size_t>(s.counts().peak); };
-    return {peak(parameters), peak(gradients), peak(optimizer), peak(activations), peak(communication), peak(workspace)};
+    return {peak(parameters),  peak(gradients),     peak(optimizer),
+            peak(activations), peak(communication), peak(workspace)};
   }
   /// Allocations made so far, in all categories.
   HEDDLE_FN index_t allocations() const noexcept {

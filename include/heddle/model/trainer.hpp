@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
+#include <heddle/mesh/mesh.hpp>
 #include <heddle/model/rank_state.hpp>
 #include <heddle/optim/clip.hpp>
 
 #include <exception>
-#include <memory>
 
 namespace heddle::model {
 
@@ -24,7 +25,7 @@ class trainer {
  public:
   using state_type = rank_state<Model, T>;
   using communication_executor = queued<serial_executor>;
-  using context_type = context<Compute, communication_executor>;
+  using context_type = context<Compute, communication_executor, mesh<Comm>>;
   using call_type = call<context_type>;
   using optimizer_type = optim::optimizer_shard<optim::adam, T, Compute>;
   using reducer_type = parallel::gradient_reducer<Model, Compute, communication_executor, Comm>;
@@ -33,10 +34,9 @@ class trainer {
   /// @param world all ranks of the mesh, in its order; @param spaces one rank's, which outlive the trainer
   HEDDLE_FN trainer(Compute& compute, Comm& world, memory_spaces& spaces, Model const& whole, trainer_options const& o)
       : compute_(&compute), world_(&world), spaces_(&spaces), options_(o), unwinding_(std::uncaught_exceptions()),
-        state_(whole, checked(o, world), world.rank()), context_(compute, communication_, default_mesh, o.policy),
-        pipeline_(world.split(o.mesh.color<axis::pp>(world.rank()), o.mesh.key<axis::pp>(world.rank()))),
-        ranks_(world.split(o.mesh.color<axis::dp>(world.rank()), o.mesh.key<axis::dp>(world.rank()))),
-        links_(pipeline::make_stage_links(pipeline_)) {
+        state_(whole, checked(o, world), world.rank()), mesh_(world, o.mesh),
+        context_(compute, communication_, mesh_, o.policy),
+        links_(pipeline::make_stage_links(mesh_.template group<axis::pp>())) {
     predicted_ = predict();
     allocate();
   }
@@ -55,11 +55,11 @@ class trainer {
     m.workspace += compute_->scratch().capacity() + communication_.scratch().capacity();
     return m;
   }
+  HEDDLE_FN memory_spaces& spaces() noexcept { return *spaces_; }
   HEDDLE_FN optimizer_type& optimizer() noexcept { return *optimizer_; }
   HEDDLE_FN T* parameters() noexcept { return parameters_.data(); }
   HEDDLE_FN Compute& compute() noexcept { return *compute_; }
   HEDDLE_FN Comm& world() noexcept { return *world_; }
-  HEDDLE_FN Comm& data_parallel() noexcept { return ranks_; }
 
   /// Fills all parameters with their initial values: random numbers keyed by seed, name and element, so that they do
   /// not depend on the mesh.
@@ -176,6 +176,8 @@ class trainer {
     } catch (...) {  // the failure that led here is on its way already
     }
   }
+  HEDDLE_FN Comm& stages() noexcept { return mesh_.template group<axis::pp>(); }
+  HEDDLE_FN Comm& replicas() noexcept { return mesh_.template group<axis::dp>(); }
   HEDDLE_FN index_t local_microbatches() const { return state_.microbatches(options_).size; }
 
   HEDDLE_FN memory_plan predict();
@@ -208,12 +210,12 @@ class trainer {
     auto const mine = place(state_.tie_bucket());
     channel const key = make_channel(3);
     if (state_.stage.last) {
-      send(pipeline_, *compute_, mine, other, key);
-      receive(pipeline_, *compute_, mine, other, key);
+      send(stages(), *compute_, mine, other, key);
+      receive(stages(), *compute_, mine, other, key);
     } else {
-      receive(pipeline_, *compute_, tie_.view(), other, key);
+      receive(stages(), *compute_, tie_.view(), other, key);
       nn::add_flat(*compute_, mine.data(), tie_.data(), mine.data(), mine.size());
-      send(pipeline_, *compute_, mine, other, key);
+      send(stages(), *compute_, mine, other, key);
     }
   }
 
@@ -248,14 +250,14 @@ class trainer {
     args.clip = clip_.data();
     args.skip = skip_.data();
     optimizer_->step(parameters_.data(), reducer_->result().data(), args);
-    if (!options_.shard_optimizer || ranks_.size() == 1) return;
+    if (!options_.shard_optimizer || replicas().size() == 1) return;
     auto const& layout = state_.list.layout();
     for (int b = 0; b < state_.list.buckets(); ++b) {
       optim::flat_bucket const& k = layout.bucket(b);
       if (k.size == 0 || (state_.list.aliased() && b == state_.list.back_tie_bucket())) continue;
       segment const own = layout.owned(b, state_.dp_rank());
       view<T, 1> const whole(parameters_.data() + k.offset, dims<1>(k.size));
-      all_gather(ranks_, *compute_, view<T const, 1>(whole.data() + own.lo, dims<1>(own.size())), whole);
+      all_gather(replicas(), *compute_, view<T const, 1>(whole.data() + own.lo, dims<1>(own.size())), whole);
     }
   }
 
@@ -284,9 +286,9 @@ class trainer {
   trainer_options options_;
   int unwinding_;
   state_type state_;
+  mesh<Comm> mesh_;
   communication_executor communication_;
   context_type context_;
-  Comm pipeline_, ranks_;
   pipeline::stage_links<Comm> links_;
   memory_plan predicted_;
   index_t step_ = 0;
@@ -299,10 +301,10 @@ class trainer {
   tensor<std::int32_t, 1> skip_;
   tensor<double, 1> norm_;
   tensor<std::uint64_t, 1> square_sum_;
-  std::unique_ptr<pipeline::stage_memory<Compute>> memory_;
-  std::unique_ptr<runner_type> runner_;
-  std::unique_ptr<reducer_type> reducer_;
-  std::unique_ptr<optimizer_type> optimizer_;
+  owned<pipeline::stage_memory<Compute>> memory_;
+  owned<runner_type> runner_;
+  owned<reducer_type> reducer_;
+  owned<optimizer_type> optimizer_;
 };
 
 }  // namespace heddle::model

@@ -81,6 +81,13 @@ struct swiglu_value {
     return mul(silu_value{}(gate), up);
   }
 };
+struct swiglu_gate_gradient {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V gate, V up, V dy) const {
+    return silu_gradient{}(gate, mul(dy, up));
+  }
+};
 
 }  // namespace detail
 
@@ -149,7 +156,7 @@ struct swiglu_fn {
 inline constexpr swiglu_fn swiglu{};
 
 /// The cotangent of both halves of swiglu's input.
-/// Shapes: x, dx [rows, 2 width], dy [rows, width]. Types, Sync, Determinism: as swiglu.
+/// Shapes: x, dx [rows, 2 width], dy [rows, width]. Types, Sync, Determinism: as swiglu. Pre: dx overlaps neither.
 struct swiglu_backward_fn {
   template <executor E, matrix_view X, matrix_view G, matrix_view D>
     requires writable_view<D>
@@ -159,9 +166,7 @@ struct swiglu_backward_fn {
                    x.extent(1), dx.extent(1), width);
     auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
     auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
-    // Through SiLU first, with dy up; then up itself: d_up = dy SiLU(gate).
-    detail::map_elements(exec, "swiglu_backward", tile::product, d_gate, dy, up);
-    detail::map_elements(exec, "swiglu_backward", detail::silu_gradient{}, d_gate, gate, d_gate);
+    detail::map_elements(exec, "swiglu_backward", detail::swiglu_gate_gradient{}, d_gate, gate, up, dy);
     detail::map_elements(exec, "swiglu_backward", detail::swiglu_value{}, d_up, gate, dy);
   }
 };

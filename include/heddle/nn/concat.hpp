@@ -90,5 +90,7 @@ struct concat {
     return y.extent(1) == 0 ? y : slice(y, 1, first.out_width(x.extent(1)), y.extent(1));
   }
 };
+template <class First, class Second>
+concat(First, Second) -> concat<First, Second>;
 
 }  // namespace heddle::nn

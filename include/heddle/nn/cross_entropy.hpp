@@ -27,6 +27,8 @@ HEDDLE_TILE V capped(V x, lane_t<V> cap) {
 template <class X, class S>
 struct cross_entropy_program {
   using value = S;
+  static constexpr value lowest = -static_cast<value>(__builtin_inff());
+
   view<X const, 2> logits;  // real classes only
   view<std::int32_t const, 1> targets;
   view<S, 1> loss, lse;
@@ -50,30 +52,34 @@ struct cross_entropy_program {
     check(row, row + Ctx::rows < targets.extent(0) ? row + Ctx::rows : targets.extent(0));
     auto const in = ctx.ref(logits, row, 0, classes);
     value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
-    constexpr value lowest = -static_cast<value>(__builtin_inff());
-    ctx.reduce_of(s.peak, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::maximum, lowest, in);
+    // The cap rises with its argument, so that of the largest logit is the peak.
+    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [](auto m) HEDDLE_LAMBDA {
-      using V = decltype(m);
-      return select(m == splat<V>(lowest), splat<V>(value(0)), m);
+    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA {
+      using V = decltype(v);
+      V const m = capped(v, c);
+      return select(m == splat<V>(value(lowest)), splat<V>(value(0)), m);
     }, s.peak);
     ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, tile::plus, value(0), in,
                   s.peak);
     ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
     ctx.store(lse, row, s.lse);
     // Selecting, not multiplying: a logit of another class may be infinite.
-    ctx.reduce_of(s.hit, [c](auto v, auto hot) HEDDLE_LAMBDA {
+    ctx.reduce_of(s.hit, [](auto v, auto hot) HEDDLE_LAMBDA {
       using V = decltype(v);
-      return select(hot == splat<V>(value(1)), capped(v, c), splat<V>(value(0)));
+      return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
     }, tile::plus, value(0), in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
       ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::plus, value(0), in);
     else
       ctx.fill(s.mean, value(0));
-    ctx.map(s.loss, [keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
+    ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
       using V = decltype(l);
-      V loss = spread != value(0) ? mul(splat<V>(keep), l - hit) + mul(splat<V>(spread), l - sum / splat<V>(n)) : l - hit;
-      return z != value(0) ? loss + mul(splat<V>(z), mul(l, l)) : loss;
+      V loss = l - capped(hit, c);
+      if (spread != value(0)) loss = mul(splat<V>(keep), loss) + mul(splat<V>(spread), l - sum / splat<V>(n));
+      if (z != value(0)) loss = loss + mul(splat<V>(z), mul(l, l));
+      // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
+      return select(l == splat<V>(value(lowest)), splat<V>(-value(lowest)), loss);
     }, s.lse, s.hit, s.mean);
     ctx.store(loss, row, s.loss);
     clear_ignored(ctx, row);
@@ -100,6 +106,8 @@ struct cross_entropy_program {
 template <class X, class S, class D>
 struct cross_entropy_backward_program {
   using value = S;
+  static constexpr value lowest = -static_cast<value>(__builtin_inff());
+
   view<X const, 2> logits;
   view<std::int32_t const, 1> targets;
   view<S const, 1> lse;
@@ -138,7 +146,8 @@ struct cross_entropy_backward_program {
                  V const p = exp(t - l);
                  V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
                  if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
-                 return select(factor == splat<V>(value(0)), splat<V>(value(0)), mul(factor, g));
+                 V const none = splat<V>(value(0));
+                 return select(factor == none, none, select(l == splat<V>(value(lowest)), none, mul(factor, g)));
                }, ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
                s.factor);
     index_t const padding = dlogits.extent(1) - classes;
@@ -184,7 +193,8 @@ struct cross_entropy_total_program {
 /// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; loss and lse fp32 (fp64).
 /// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
 /// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite for
-/// any finite logits. Padding columns take no part.
+/// any finite logits. Padding columns take no part. A target whose logit is -inf has loss inf; so has a row that is all
+/// -inf, with lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
     requires writable_view<S>

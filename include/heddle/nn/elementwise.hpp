@@ -33,6 +33,21 @@ struct operands<A, B> {
     ctx.map_to(out, f, ctx.ref(a, row, 0, a.extent(1)), ctx.ref(b, row, 0, b.extent(1)));
   }
 };
+template <class A, class B, class C>
+struct operands<A, B, C> {
+  view<A const, 2> a;
+  view<B const, 2> b;
+  view<C const, 2> c;
+  HEDDLE_FN bool unit_columns() const {
+    return tile::has_unit_columns(a) && tile::has_unit_columns(b) && tile::has_unit_columns(c);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class F, class Out>
+  HEDDLE_TILE void map(Ctx& ctx, F const& f, Out const& out, index_t row) const {
+    ctx.map_to(out, f, ctx.ref(a, row, 0, a.extent(1)), ctx.ref(b, row, 0, b.extent(1)),
+               ctx.ref(c, row, 0, c.extent(1)));
+  }
+};
 
 /// y(r, c) = f(x(r, c)...), each operand widened, the result rounded once.
 template <class F, class Y, class... X>

@@ -101,7 +101,8 @@ struct embedding_weight_program {
 ///
 /// Shapes: table [vocabulary, width], positions [at least sequence, width] or no rows for none, tokens [rows],
 /// y [rows, width]. Types: any float storage, int32 tokens. Pre: 0 <= token < vocabulary; sequence >= 1 with positions.
-/// Errors: contract_error naming row and token, when the work runs. Sync: submits. Determinism: the same bits everywhere.
+/// Errors: contract_error naming row and token, when the work runs. Sync: submits. Determinism: the same bits
+/// everywhere.
 struct embedding_fn {
   template <executor E, matrix_view T, matrix_view P, matrix_view Y>
     requires writable_view<Y>
@@ -152,6 +153,9 @@ struct position_backward_fn {
     HEDDLE_EXPECTS(dy.extent(1) == dpositions.extent(1) && sequence >= 1, "positions are as wide as dy", dy.extent(1),
                    dpositions.extent(1), sequence);
     if (dpositions.empty()) return;
+    HEDDLE_EXPECTS(dy.extent(0) == 0 || sequence <= dpositions.extent(0),
+                   "embedding: a sequence must not be longer than the table of positions", sequence,
+                   dpositions.extent(0));
     tile::run(exec, detail::embedding_weight_program<typename G::value_type, typename D::value_type>{
                         {}, sequence, canonical_input(dy), canonical(dpositions)});
   }

@@ -76,10 +76,12 @@ struct token_source {
 
   template <class Call, class Weights, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, token_batch const& batch, Y const& y) const {
+    detail::expect_in_use(w.tokens);
     embedding(call.exec(), w.tokens.local, w.positions.local, batch.tokens, batch.sequence, y);
   }
   template <class Call, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, token_batch const& batch, DY const& dy, Gradients& g) const {
+    detail::expect_gradient(g.tokens);
     embedding_backward(call.exec(), batch.tokens, dy, g.tokens.local);
     if (positions > 0) position_backward(call.exec(), batch.sequence, dy, g.positions.local);
   }

@@ -48,9 +48,10 @@ struct layer_norm_program {
     }, s.rstd);
     ctx.store(mean, row, s.mean);
     ctx.store(rstd, row, s.rstd);
-    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)),
-               [](auto v, auto m, auto r, auto w, auto b) HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); }, in, s.mean,
-               s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
+    ctx.map_to(
+        ctx.ref(y, row, 0, y.extent(1)),
+        [](auto v, auto m, auto r, auto w, auto b) HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); }, in, s.mean,
+        s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
   }
 };
 
@@ -122,9 +123,9 @@ struct layer_norm_weight_program {
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const column = ctx.tile() * Ctx::strip;
     auto const gradient = ctx.ref_strip(dy, column);
-    ctx.reduce_strip(dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); },
-                     tile::plus, value(0), gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0),
-                     ctx.ref_column(rstd, 0));
+    ctx.reduce_strip(
+        dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); }, tile::plus,
+        value(0), gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0), ctx.ref_column(rstd, 0));
     ctx.reduce_strip(dbias, column, tile::pass, tile::plus, value(0), gradient);
   }
 };

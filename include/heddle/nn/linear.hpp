@@ -53,6 +53,7 @@ struct linear {
 
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const&, frame const&) const {
+    detail::expect_in_use(w.weight);
     auto const weight = by_in(w.weight.local);
     if (has_bias)
       matmul(call.exec(), x, weight, y, {}, epilogue::add_bias{w.bias.local.data()});
@@ -62,11 +63,13 @@ struct linear {
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const&, Y const&, DY const& dy, DX const& dx,
                                 plan const&, frame const&) const {
+    detail::expect_in_use(w.weight);
     matmul(call.exec(), dy, transpose(by_in(w.weight.local)), dx);
   }
   template <class Call, class X, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, X const& x, DY const& dy, plan const&, frame const&,
                                  Gradients& g) const {
+    detail::expect_gradient(g.weight);
     matmul(call.exec(), transpose(x), dy, by_in(g.weight.local));
     if (has_bias) column_sum(call.exec(), dy, g.bias.local);
   }

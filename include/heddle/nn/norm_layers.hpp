@@ -42,19 +42,25 @@ struct layer_norm_layer {
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const& pl,
                          frame const& fr) const {
-    layer_norm(call.exec(), x, w.weight.local, w.bias.local, y, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean),
-               fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), epsilon);
+    using number = tile::value_t<typename X::value_type>;
+    detail::expect_in_use(w.weight);
+    layer_norm(call.exec(), x, w.weight.local, w.bias.local, y, fr.vector_at<number>(pl.mean),
+               fr.vector_at<number>(pl.rstd), epsilon);
   }
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const& x, Y const&, DY const& dy, DX const& dx,
                                 plan const& pl, frame const& fr) const {
-    layer_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean),
-                              fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, dx);
+    using number = tile::value_t<typename X::value_type>;
+    detail::expect_in_use(w.weight);
+    layer_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<number>(pl.mean),
+                              fr.vector_at<number>(pl.rstd), dy, dx);
   }
   template <class Call, class X, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, X const& x, DY const& dy, plan const& pl, frame const& fr,
                                  Gradients& g) const {
-    layer_norm_backward_weight(call.exec(), x, fr.vector_at<tile::value_t<typename X::value_type>>(pl.mean), fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy,
+    using number = tile::value_t<typename X::value_type>;
+    detail::expect_gradient(g.weight);
+    layer_norm_backward_weight(call.exec(), x, fr.vector_at<number>(pl.mean), fr.vector_at<number>(pl.rstd), dy,
                                g.weight.local, g.bias.local);
   }
 };
@@ -93,17 +99,22 @@ struct rms_norm_layer {
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const& pl,
                          frame const& fr) const {
+    detail::expect_in_use(w.weight);
     rms_norm(call.exec(), x, w.weight.local, y, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), epsilon);
   }
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const& x, Y const&, DY const& dy, DX const& dx,
                                 plan const& pl, frame const& fr) const {
-    rms_norm_backward_input(call.exec(), x, w.weight.local, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, dx);
+    detail::expect_in_use(w.weight);
+    rms_norm_backward_input(call.exec(), x, w.weight.local,
+                            fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, dx);
   }
   template <class Call, class X, class DY, class Gradients>
   HEDDLE_FN void backward_weight(Call const& call, X const& x, DY const& dy, plan const& pl, frame const& fr,
                                  Gradients& g) const {
-    rms_norm_backward_weight(call.exec(), x, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy, g.weight.local);
+    detail::expect_gradient(g.weight);
+    rms_norm_backward_weight(call.exec(), x, fr.vector_at<tile::value_t<typename X::value_type>>(pl.rstd), dy,
+                             g.weight.local);
   }
 };
 

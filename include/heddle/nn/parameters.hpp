@@ -22,29 +22,6 @@ struct leaf {
 /// At rest on every axis but pp: the same on all ranks. On pp: whole on the stage that holds the layer.
 using whole_at_rest = spec<resident, replicated, replicated, replicated, replicated>;
 
-namespace detail {
-template <class P>
-struct in_use_placement {
-  using type = P;
-};
-template <>
-struct in_use_placement<replicated> {
-  using type = varying;
-};
-template <class Spec>
-struct in_use_spec;
-template <class... P>
-struct in_use_spec<spec<P...>> {
-  using type = spec<typename in_use_placement<P>::type...>;
-};
-template <class Spec>
-struct dual_spec;
-template <class... P>
-struct dual_spec<spec<P...>> {
-  using type = spec<dual<P>...>;
-};
-}  // namespace detail
-
 /// Family: what the optimizer owns and the checkpoint stores.
 template <class T>
 struct at_rest {
@@ -55,15 +32,28 @@ struct at_rest {
 template <class T>
 struct in_use {
   template <std::size_t Rank, class Spec>
-  using leaf = nn::leaf<T const, Rank, typename detail::in_use_spec<Spec>::type>;
+  using leaf = nn::leaf<T const, Rank, heddle::in_use<Spec>>;
 };
 /// Family: what layers write. The dual of in_use: a varying leaf becomes a partial sum.
 template <class T>
 struct gradient {
   template <std::size_t Rank, class Spec>
-  using leaf =
-      nn::leaf<T, Rank, typename detail::dual_spec<typename detail::in_use_spec<Spec>::type>::type>;
+  using leaf = nn::leaf<T, Rank, heddle::gradient<Spec>>;
 };
+
+namespace detail {
+/// Stands in layers where they read a leaf.
+template <class T, std::size_t Rank, class Spec>
+HEDDLE_FN constexpr void expect_in_use(leaf<T, Rank, Spec> const&) noexcept {
+  static_assert(std::is_const_v<T>, "a layer reads weights of the family in_use, not a tree at rest nor gradients");
+}
+/// Stands in layers where they write a leaf.
+template <class T, std::size_t Rank, class... P>
+HEDDLE_FN constexpr void expect_gradient(leaf<T, Rank, spec<P...>> const&) noexcept {
+  static_assert(!std::is_const_v<T> && (heddle::detail::is_partial<P> || ...),
+                "a layer writes gradients into a tree of the family gradient");
+}
+}  // namespace detail
 
 /// How a leaf starts.
 struct initializer {

@@ -12,9 +12,11 @@ enum class life : int {
   kept = 2,      ///< from F to W
   bwd = 3,       ///< a stack that is empty before and after B
   deferred = 4,  ///< from B to W
-  nowhere = 5,   ///< planned by a caller that will never touch it
+  cache = 5,     ///< from one pass over a sequence to the next: what inference keeps of the tokens before
+  nowhere = 6,   ///< planned by a caller that will never touch it
 };
-inline constexpr int lives = 5;
+inline constexpr int lives = 5;    ///< those of a microbatch in flight
+inline constexpr int regions = 6;  ///< and the cache
 
 /// The longer of two lives that begin in F, or of two that begin in B.
 HEDDLE_FN constexpr life longer(life a, life b) noexcept { return a < b ? b : a; }
@@ -27,9 +29,9 @@ struct slot {
   index_t columns = 0;
 };
 
-/// Where the five regions of one microbatch in flight begin; the last entry stays null.
+/// Where the regions of one microbatch in flight begin, and that of the cache; the last entry stays null.
 struct frame {
-  std::byte* base[lives + 1] = {};
+  std::byte* base[regions + 1] = {};
 
   template <class T>
   HEDDLE_FN view<T, 2> at(slot const& s) const noexcept {
@@ -60,14 +62,14 @@ struct life_target {
   std::size_t* block = nullptr;
 };
 struct life_map {
-  life_target to[lives] = {{life::fwd}, {life::saved}, {life::kept}, {life::bwd}, {life::deferred}};
+  life_target to[regions] = {{life::fwd}, {life::saved}, {life::kept}, {life::bwd}, {life::deferred}, {life::cache}};
 };
 }  // namespace detail
 
 /// Gives out slots while a plan is made, from shapes alone and before any allocation.
 ///
-/// Memory: fwd and bwd are stacks (a scope gives back what was taken in it), the other three only grow. `bytes(l)`
-/// is what one microbatch reserves in a region; every slot begins at a multiple of 64 bytes.
+/// Memory: fwd and bwd are stacks (a scope gives back what was taken in it), the others only grow. `bytes(l)`
+/// is what one microbatch, or one sequence's cache, reserves in a region; every slot begins at a multiple of 64 bytes.
 class planner {
  public:
   /// @param activation_bytes size of one activation element
@@ -125,7 +127,7 @@ class planner {
    public:
     HEDDLE_FN explicit throwaway(planner& p) noexcept : planner_(&p), before_(p.map_) {
       detail::life_target const fwd = before_.to[static_cast<int>(life::fwd)];
-      p.map_ = {{fwd, fwd, fwd, {life::nowhere}, {life::nowhere}}};
+      p.map_ = {{fwd, fwd, fwd, {life::nowhere}, {life::nowhere}, before_.to[static_cast<int>(life::cache)]}};
     }
     throwaway(throwaway const&) = delete;
     throwaway& operator=(throwaway const&) = delete;
@@ -145,7 +147,7 @@ class planner {
       next_ = block.offset;
       detail::life_target const bwd = before_.to[static_cast<int>(life::bwd)];
       detail::life_target const deferred = before_.to[static_cast<int>(life::deferred)];
-      p.map_ = {{bwd, {block.where, &next_}, deferred, bwd, deferred}};
+      p.map_ = {{bwd, {block.where, &next_}, deferred, bwd, deferred, {life::nowhere}}};
     }
     replay(replay const&) = delete;
     replay& operator=(replay const&) = delete;
@@ -159,7 +161,7 @@ class planner {
 
  private:
   std::size_t activation_bytes_;
-  std::size_t top_[lives] = {}, peak_[lives] = {};
+  std::size_t top_[regions] = {}, peak_[regions] = {};
   detail::life_map map_;
 };
 

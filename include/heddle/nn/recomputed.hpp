@@ -84,5 +84,9 @@ struct recomputed {
     return alone.bytes(life::saved);
   }
 };
+template <class Inner>
+recomputed(Inner) -> recomputed<Inner>;
+template <class Inner>
+recomputed(Inner, bool) -> recomputed<Inner>;
 
 }  // namespace heddle::nn

@@ -68,5 +68,7 @@ struct residual {
  private:
   HEDDLE_FN bool keeps_branch() const { return detail::lasts_to_backward(inner.keep_y()); }
 };
+template <class Inner>
+residual(Inner) -> residual<Inner>;
 
 }  // namespace heddle::nn

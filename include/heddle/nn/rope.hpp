@@ -86,8 +86,9 @@ struct rope_program {
     for (index_t h = 0; h < heads; ++h) {
       index_t const at = h * 2 * half;
       auto const a = ctx.ref(in, token, at, half), b = ctx.ref(in, token, at + half, half);
-      ctx.map_to(ctx.ref(out, token, at, half),
-                 [](auto a_, auto b_, auto c_, auto s_) HEDDLE_LAMBDA { return fma(a_, c_, -mul(b_, s_)); }, a, b, c, s);
+      ctx.map_to(
+          ctx.ref(out, token, at, half),
+          [](auto a_, auto b_, auto c_, auto s_) HEDDLE_LAMBDA { return fma(a_, c_, -mul(b_, s_)); }, a, b, c, s);
       ctx.map_to(ctx.ref(out, token, at + half, half),
                  [](auto a_, auto b_, auto c_, auto s_) HEDDLE_LAMBDA { return fma(b_, c_, mul(a_, s_)); }, a, b, c, s);
     }

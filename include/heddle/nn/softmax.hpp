@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -41,20 +41,24 @@ struct softmax_program {
 
     ctx.reduce_of(s.peak, tile::pass, tile::larger, value(lowest), in);
     // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
-    auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp(v - m); };
+    ctx.map(
+        s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
+    auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp_weight(v - m); };
     // A wide y holds the weights until their sum is known; a narrow one would round them twice.
     constexpr bool keeps = std::is_same_v<Y, value>;
     if constexpr (keeps)
       ctx.map_reduce_to(out, s.scale, weight, tile::plus, value(0), in, s.peak);
     else
       ctx.reduce_of(s.scale, weight, tile::plus, value(0), in, s.peak);
-    ctx.map(s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); }, s.scale);
+    ctx.map(
+        s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); }, s.scale);
     if constexpr (keeps)
       ctx.map_to(out, tile::product, out, s.scale);
     else
-      ctx.map_to(out, [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp(v - m), scale); }, in, s.peak,
-                 s.scale);
+      ctx.map_to(
+          out,
+          [](auto const& v, auto const& m, auto const& scale) HEDDLE_LAMBDA { return mul(exp_weight(v - m), scale); },
+          in, s.peak, s.scale);
   }
 };
 
@@ -89,7 +93,9 @@ struct softmax_backward_program {
     auto const gradient = ctx.ref(dy, row, 0, y.extent(1));
     auto const out = ctx.ref(dx, row, 0, y.extent(1));
     ctx.reduce_of(s.dot, tile::product, tile::plus, value(0), weights, gradient);
-    ctx.map_to(out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights, gradient, s.dot);
+    ctx.map_to(
+        out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights,
+        gradient, s.dot);
   }
 };
 
@@ -104,13 +110,12 @@ struct softmax_backward_program {
 /// y may be x (in place).
 struct softmax_fn {
   template <executor E, matrix_view X, matrix_view Y>
-    requires writable_view<Y>
-  HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
+  requires writable_view<Y> HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     HEDDLE_EXPECTS(x.extent(0) == y.extent(0) && x.extent(1) == y.extent(1), "softmax keeps the extents", x.extent(0),
                    x.extent(1), y.extent(0), y.extent(1));
     if (x.empty()) return;
     tile::run(exec, detail::softmax_program<typename X::value_type, typename Y::value_type>{canonical_input(x),
-                                                                                         canonical(y)});
+                                                                                            canonical(y)});
   }
 };
 
@@ -120,13 +125,12 @@ struct softmax_fn {
 /// Numerics: a row of zeros gives zeros. dx may be dy (in place).
 struct softmax_backward_fn {
   template <executor E, matrix_view Y, matrix_view G, matrix_view D>
-    requires writable_view<D>
-  HEDDLE_FN void operator()(E& exec, Y const& y, G const& dy, D const& dx) const {
+  requires writable_view<D> HEDDLE_FN void operator()(E& exec, Y const& y, G const& dy, D const& dx) const {
     HEDDLE_EXPECTS(y.extents() == dy.extents() && y.extents() == dx.extents(), "softmax_backward keeps the extents",
                    y.extent(0), y.extent(1), dy.extent(0), dy.extent(1), dx.extent(0), dx.extent(1));
     if (y.empty()) return;
-    using program = detail::softmax_backward_program<typename Y::value_type, typename G::value_type,
-                                                     typename D::value_type>;
+    using program =
+        detail::softmax_backward_program<typename Y::value_type, typename G::value_type, typename D::value_type>;
     tile::run(exec, program{canonical_input(y), canonical_input(dy), canonical(dx)});
   }
 };

@@ -42,7 +42,8 @@ struct staged<Source, repeat<Block>, Back, Sink> {
     slot logits, d_logits;
   };
 
-  /// The part of `stage` of `stages`: blocks are cut evenly, the first stages take the remainder; a stage may hold none.
+  /// The part of `stage` of `stages`: blocks are cut evenly, the first stages take the remainder; a stage may hold
+  /// none.
   HEDDLE_FN staged cut(index_t stage, index_t stages) const {
     HEDDLE_EXPECTS(stages >= 1 && stage >= 0 && stage < stages, "staged: the stage must exist", stage, stages);
     staged part = *this;

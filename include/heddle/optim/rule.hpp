@@ -136,9 +136,10 @@ struct step_one_by_one {
   }
 };
 
-/// Calls run(formula, lo, hi) for the elements of one tile, unless the step is skipped. A formula has `at`,
-/// `prepare(t)`, which derives the scalars of applied step t in fp64 and rounds each once, and `operator()(p, g, state)`
-/// for numbers and vectors.
+/// Calls run(formula, lo, hi) for the elements of one tile, unless the step is skipped.
+///
+/// A formula has `at`; `prepare(t)`, which derives the scalars of applied step t in fp64 and rounds each once; and
+/// `operator()(p, g, state)` for numbers and vectors.
 HEDDLE_DEVICE_PASS_QUIET
 template <class Formula, class Run>
 HEDDLE_HD_FN void run_step_tile(Formula f, index_t tile, Run const& run) {

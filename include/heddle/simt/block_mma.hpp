@@ -40,8 +40,7 @@ class block_mma {
   template <class T, matrix_view V>
   HEDDLE_HD_FN void copy_async(operand_a<T>& o, V const& a, index_t i, index_t k) {
     index_t const d = block.thread() % kt;
-    for (index_t r = block.thread() / kt; r < mt; r += threads / kt)
-      copy_one(o.at[d][r], a, i + r, k + d);
+    for (index_t r = block.thread() / kt; r < mt; r += threads / kt) copy_one(o.at[d][r], a, i + r, k + d);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, matrix_view V>

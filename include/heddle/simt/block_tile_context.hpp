@@ -96,8 +96,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
-                               In const&... in) {
+  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) {
     take_shape(s, tile::detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
@@ -162,8 +161,10 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
     for (index_t base = 0; folded > 0 && base < q; base += threads) {
       index_t const i = base + block.thread();
       T v{};
-      if (i < folded) v = op(values[2 * i], values[2 * i + 1]);
-      else if (i < q) v = values[i + folded];
+      if (i < folded)
+        v = op(values[2 * i], values[2 * i + 1]);
+      else if (i < q)
+        v = values[i + folded];
       block.sync();
       if (i < q) values[i] = v;
       block.sync();
@@ -202,8 +203,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
       block.sync();
       return op(op(parts[c], parts[c + strip]), op(parts[c + 2 * strip], parts[c + 3 * strip]));
     });
-    if (quarter == 0 && c < shape.columns)
-      v.data()[(j + c) * v.stride(0)] = static_cast<typename V::element_type>(sum);
+    if (quarter == 0 && c < shape.columns) v.data()[(j + c) * v.stride(0)] = static_cast<typename V::element_type>(sum);
     block.sync();
   }
 

@@ -31,7 +31,8 @@ extern "C" void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 #if defined(__clang__)
 #define HEDDLE_SIMT_NAKED __attribute__((naked, noinline, no_sanitize("thread", "address", "undefined")))
 #else
-#define HEDDLE_SIMT_NAKED __attribute__((naked, noinline, no_sanitize_thread, no_sanitize_address, no_sanitize_undefined))
+#define HEDDLE_SIMT_NAKED \
+  __attribute__((naked, noinline, no_sanitize_thread, no_sanitize_address, no_sanitize_undefined))
 #endif
 
 namespace heddle {
@@ -82,7 +83,8 @@ class fiber_stack {
  public:
   HEDDLE_FN explicit fiber_stack(std::size_t bytes) : memory_(nullptr), bytes_(bytes), guard_(0) {
     guard_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    void* const m = ::mmap(nullptr, bytes_ + guard_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const m =
+        ::mmap(nullptr, bytes_ + guard_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED) throw error(errc::out_of_memory, "no memory for the stack of a simulated thread");
     memory_ = static_cast<std::byte*>(m);
     ::mprotect(memory_, guard_, PROT_NONE);

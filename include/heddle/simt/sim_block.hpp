@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/simt/block_context.hpp>
 #include <heddle/simt/fiber.hpp>
 
 #include <exception>
-#include <memory>
 #include <vector>
 
 namespace heddle {
@@ -18,6 +18,7 @@ enum class landing { late, early };
 /// In which order the threads of a block, and the blocks, take their turns. A missing barrier makes results differ.
 enum class turn { forward, reverse };
 
+/// How the simulator runs a block.
 struct sim_options {
   landing copies = landing::late;
   turn threads = turn::forward;
@@ -42,10 +43,10 @@ struct sim_thread {
   sim_state state = sim_state::done;
   bool started = false;
   bool cancelled = false;
-  alignas(16) std::byte slot[16];  // what this thread publishes to its warp
-  std::vector<sim_copy> copies;    // in flight, oldest first
+  alignas(16) std::byte slot[16];   // what this thread publishes to its warp
+  std::vector<sim_copy> copies;     // in flight, oldest first
   std::vector<std::size_t> groups;  // copies per closed group
-  std::size_t open = 0;            // copies that no commit has closed yet
+  std::size_t open = 0;             // copies that no commit has closed yet
 };
 
 struct sim_cancelled {};
@@ -68,7 +69,7 @@ class sim_block {
     kernel_ = kernel;
     entry_ = e;
     failure_ = nullptr;
-    while (static_cast<int>(threads_.size()) < threads) threads_.push_back(std::make_unique<sim_thread>());
+    while (static_cast<int>(threads_.size()) < threads) threads_.push_back(make_owned<sim_thread>());
     for (int t = 0; t < threads; ++t) prepare(*threads_[static_cast<std::size_t>(t)], t);
     try {
       while (!finished()) drive();
@@ -165,7 +166,7 @@ class sim_block {
     }
   }
 
-  std::vector<std::unique_ptr<sim_thread>> threads_;
+  std::vector<owned<sim_thread>> threads_;
   int count_;
   void const* kernel_;
   entry entry_;

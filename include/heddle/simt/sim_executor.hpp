@@ -35,8 +35,8 @@ class sim_executor {
   /// Pre: threads is a multiple of 32, at most 1024.
   template <class Kernel>
   HEDDLE_FN void launch(index_t blocks, int threads, index_t shared_bytes, Kernel const& kernel) {
-    HEDDLE_EXPECTS(threads > 0 && threads <= 1024 && threads % simt::warp_size == 0,
-                   "a block has 1 to 32 whole warps", threads);
+    HEDDLE_EXPECTS(threads > 0 && threads <= 1024 && threads % simt::warp_size == 0, "a block has 1 to 32 whole warps",
+                   threads);
     scratch_frame<sim_executor> frame(*this);
     std::byte* const shared = frame.template take<std::byte>(shared_bytes);
     block_.shared = shared;
@@ -51,9 +51,7 @@ class sim_executor {
   /// Waits, on the host, for another queue.
   template <class Event>
     requires requires(Event const& e) { e.block(); }
-  HEDDLE_FN void wait(Event const& e) {
-    e.block();
-  }
+  HEDDLE_FN void wait(Event const& e) { e.block(); }
   HEDDLE_FN void synchronize() noexcept {}
   HEDDLE_FN arena& scratch() noexcept { return scratch_; }
   HEDDLE_FN null_observer& observer() noexcept { return observer_; }

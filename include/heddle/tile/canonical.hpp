@@ -11,8 +11,7 @@
 namespace heddle {
 namespace tile {
 
-
-inline constexpr int lane_count = 64;        ///< lanes inside a block
+inline constexpr int lane_count = 64;  ///< lanes inside a block
 
 namespace detail {
 

@@ -65,7 +65,7 @@ concept tile_context = requires(C& ctx, typename C::template column_of<float>& c
 /// Optional: `unit_columns()`, false where an operand's columns are not adjacent in memory; a type `plain`, where its
 /// callables know no vectors. Both choose plain loops on the CPU.
 template <class P, class Ctx>
-concept tile_program = std::is_trivially_copyable_v<P> && (sizeof(P) <= 384) && requires(P const& p, Ctx& ctx) {
+concept tile_program = std::is_trivially_copyable_v<P> &&(sizeof(P) <= 384) && requires(P const& p, Ctx& ctx) {
   typename P::template shared<Ctx>;
   { p.template tiles<Ctx>() } -> std::same_as<index_t>;
   p(ctx);
@@ -81,7 +81,11 @@ struct operand_makers {
   template <matrix_view V>
   static HEDDLE_TILE matrix_ref<typename V::element_type> ref(V const& v, index_t i, index_t j, index_t n) {
     index_t const left = v.extent(0) - i;
-    return {v.data() + (i * v.stride(0) + j * v.stride(1)), left < Rows ? left : index_t{Rows}, n, n, v.stride(0),
+    return {v.data() + (i * v.stride(0) + j * v.stride(1)),
+            left < Rows ? left : index_t{Rows},
+            n,
+            n,
+            v.stride(0),
             v.stride(1)};
   }
 
@@ -117,7 +121,7 @@ struct operand_makers {
   /// T{1} where a row's column is indices(i + row) - first_column, T{0} elsewhere.
   template <class T, vector_view V>
   static HEDDLE_TILE one_hot_ref<T, typename V::element_type> one_hot(V const& indices, index_t i,
-                                                                     index_t first_column = 0) {
+                                                                      index_t first_column = 0) {
     return {indices.data() + i * indices.stride(0), indices.stride(0), first_column};
   }
 };

@@ -31,6 +31,7 @@ HEDDLE_TILE value_t<T> widen(T const& element) {
 
 inline constexpr int block_elements = 4096;  ///< elements of one block of a canonical reduction
 
+/// a / b, rounded up. Pre: a >= 0, b >= 1.
 HEDDLE_HD_FN constexpr index_t ceil_div(index_t a, index_t b) { return (a + b - 1) / b; }
 
 namespace detail {
@@ -87,8 +88,7 @@ struct column {
 template <class T, int Rows, int Columns>
 struct storage {
   using element = T;
-  static constexpr int pitch =
-      (Columns * static_cast<int>(sizeof(T)) + 63) / 64 * 64 / static_cast<int>(sizeof(T));
+  static constexpr int pitch = (Columns * static_cast<int>(sizeof(T)) + 63) / 64 * 64 / static_cast<int>(sizeof(T));
   index_t rows, columns, last_columns;
   alignas(64) T at[Rows * pitch];
 

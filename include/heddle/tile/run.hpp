@@ -27,7 +27,9 @@ namespace detail {
 
 // A program with a member type `plain` calls code that knows no vectors.
 template <class Program>
-inline constexpr bool knows_vectors = !requires { typename Program::plain; };
+inline constexpr bool knows_vectors = !requires {
+  typename Program::plain;
+};
 
 template <class Program>
 HEDDLE_FN bool runs_in_vectors(Program const& program) {
@@ -39,8 +41,8 @@ HEDDLE_FN bool runs_in_vectors(Program const& program) {
 
 /// Bytes of scratch that one worker needs, in whole cache lines.
 template <class Program, class Ctx>
-inline constexpr index_t worker_bytes =
-    (static_cast<index_t>(sizeof(typename Program::template shared<Ctx>)) + 63) / 64 * 64;
+inline constexpr index_t worker_bytes = (static_cast<index_t>(sizeof(typename Program::template shared<Ctx>)) + 63) /
+                                        64 * 64;
 
 /// Runs every tile with a context of type Ctx: `Body::run<Ctx>(program, shared, first, end)` does the tiles
 /// [first, end). Small tiles go to a worker several at a time, while every worker still gets many turns.

@@ -36,8 +36,9 @@ struct isa_tag {
 };
 
 // The target attributes, for functions that hold kernels. `flatten` takes callables of the user in as well.
-// nvcc's front end drops always_inline from lambdas, so files that it compiles have the baseline only.
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDACC__)
+// nvcc's front end drops always_inline from lambdas, so files that it compiles have the baseline only. So have those
+// that AddressSanitizer watches, where every register tile would take minutes to compile.
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__CUDACC__) && !defined(HEDDLE_ASAN)
 #define HEDDLE_MULTI_TARGET 1
 #define HEDDLE_TARGET_AVX2 __attribute__((target("avx2,fma,f16c"), flatten))
 #define HEDDLE_TARGET_AVX512 \

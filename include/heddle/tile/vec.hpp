@@ -61,6 +61,7 @@ inline constexpr bool is_vec<vec<T, W, R>> = true;
 template <class V>
 concept any_vec = is_vec<V>;
 
+/// What a vec has in common with one number.
 template <class T, int W, int R>
 struct lanes_of<vec<T, W, R>> {
   using scalar = T;

@@ -164,10 +164,15 @@ TEST_CASE("CO-3: calls that differ end in an error on every rank that names both
     check(c == code(errc::mismatch) && what.find("root 1") != std::string::npos, "root: " + what);
     std::vector<index_t> const one = {1, 1, 1}, odd = {1, 2, 1};
     std::vector<float> w = filled(r == 1 ? 4 : 3, 0.0f);
-    c = code_of([&] { all_to_all_v(comm, exec, as_view(y), as_view(one), as_view(w), as_view(r == 1 ? odd : one)); }, &what);
+    c = code_of([&] { all_to_all_v(comm, exec, as_view(y), as_view(one), as_view(w), as_view(r == 1 ? odd : one)); },
+                &what);
     check(c == code(errc::mismatch) && what.find("all_to_all") != std::string::npos, "counts: " + what);
     std::vector<index_t> const a = {3, 3, 3}, b = {3, 2, 4};
-    c = code_of([&] { all_gather_v(comm, exec, slice(as_view(y), 0, 0, r == 1 ? 2 : 3), as_view(out), as_view(r == 1 ? b : a)); }, &what);
+    c = code_of(
+        [&] {
+          all_gather_v(comm, exec, slice(as_view(y), 0, 0, r == 1 ? 2 : 3), as_view(out), as_view(r == 1 ? b : a));
+        },
+        &what);
     check(c == code(errc::mismatch), "counts vector: " + what);
     std::fill(y.begin(), y.end(), 1.0f);
     sum();

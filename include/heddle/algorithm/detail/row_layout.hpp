@@ -19,9 +19,7 @@ struct row_layout {
   bool flat;
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(rows); }
-  HEDDLE_HD_FN index_t row_count() const {
-    return flat ? tile::ceil_div(rows.extent(1), fold_width) : rows.extent(0);
-  }
+  HEDDLE_HD_FN index_t row_count() const { return flat ? tile::ceil_div(rows.extent(1), fold_width) : rows.extent(0); }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE tile::matrix_ref<T> ref(index_t at) const {
@@ -66,6 +64,20 @@ struct row_layouts<T, Rest...> {
   template <class Ctx, class G, class... Ref>
   HEDDLE_TILE void with(index_t at, G const& g, Ref const&... refs) const {
     rest.template with<Ctx>(at, g, refs..., first.template ref<Ctx>(at));
+  }
+};
+
+/// Hands operands to `program.visit(ctx, at, refs...)`. A struct and not a lambda: nvcc lets only templates call what
+/// exists on one side.
+template <class Program, class Ctx>
+struct visit_rows {
+  Program const& program;
+  Ctx& ctx;
+  index_t at;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class... Ref>
+  HEDDLE_TILE void operator()(Ref const&... refs) const {
+    program.visit(ctx, at, refs...);
   }
 };
 

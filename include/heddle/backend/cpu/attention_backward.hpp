@@ -14,14 +14,14 @@ template <class T>
 struct backward_scratch {
   index_t dk, dv;
 
-  HEDDLE_TILE index_t wide_k() const noexcept { return padded(dk); }
-  HEDDLE_TILE index_t wide_v() const noexcept { return padded(dv); }
-  HEDDLE_TILE index_t panel() const noexcept {
+  HEDDLE_SHIM index_t wide_k() const noexcept { return padded(dk); }
+  HEDDLE_SHIM index_t wide_v() const noexcept { return padded(dv); }
+  HEDDLE_SHIM index_t panel() const noexcept {
     index_t const most = dk > dv ? dk : dv;
     return (block_columns > most ? block_columns : most) * lanes;
   }
-  HEDDLE_TILE index_t sums() const noexcept { return (wide_k() + wide_v()) * lanes; }
-  HEDDLE_TILE index_t size() const noexcept {
+  HEDDLE_SHIM index_t sums() const noexcept { return (wide_k() + wide_v()) * lanes; }
+  HEDDLE_SHIM index_t size() const noexcept {
     return 2 * panel() + (dk + dv) * lanes + sums() + block_columns * (wide_k() + wide_v()) + 2 * block_columns;
   }
 };
@@ -34,26 +34,26 @@ struct backward_state {
   T *rows_k, *rows_v;         ///< staging of the columns' rows
   T *lse, *delta;             ///< of the lanes, or of the columns
 
-  HEDDLE_TILE backward_state(T* at, backward_scratch<T> const& room)
+  HEDDLE_SHIM backward_state(T* at, backward_scratch<T> const& room)
       : weights(at), scores(weights + room.panel()), a(scores + room.panel()), b(a + room.dk * lanes),
         sum_k(b + room.dv * lanes), sum_v(sum_k + room.wide_k() * lanes),
         rows_k(sum_v + room.wide_v() * lanes), rows_v(rows_k + block_columns * room.wide_k()),
         lse(rows_v + block_columns * room.wide_v()), delta(lse + block_columns) {}
 
-  HEDDLE_TILE void clear(backward_scratch<T> const& room) const {
+  HEDDLE_SHIM void clear(backward_scratch<T> const& room) const {
     for (index_t i = 0; i < room.sums(); ++i) sum_k[i] = T(0);
   }
 };
 
 /// The numbers of a row statistic for one column: one per lane, or one for all lanes.
 template <bool PerLane, class V, class T>
-HEDDLE_TILE V statistic(T const* numbers, index_t c, index_t lane) {
+HEDDLE_SHIM V statistic(T const* numbers, index_t c, index_t lane) {
   return PerLane ? V::load(numbers + lane) : V::splat(numbers[c]);
 }
 
 /// Turns scores and dP of columns [begin, end) into weights (-1 where excluded) and gradients of scores.
 template <bool PerLane, class V, class T>
-HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t lane) {
+HEDDLE_SHIM void grade_columns(backward_state<T> const& s, T cap, visibility const& seen, index_t lane) {
   for (index_t c = seen.run.lo; c < seen.run.hi; ++c) {
     T* const at = s.weights + c * lanes + lane;
     V score = V::load(at), slope = V::splat(T(1));
@@ -71,7 +71,7 @@ HEDDLE_TILE void grade_columns(backward_state<T> const& s, T cap, visibility con
 
 /// Scores, dP, weights and score gradients of the visible columns, from rows of keys (or queries) against the lanes.
 template <bool PerLane, class Isa, class T>
-HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, staged<T> const& valued, index_t dk,
+HEDDLE_SHIM void grade(backward_state<T> const& s, staged<T> const& scored, staged<T> const& valued, index_t dk,
                        index_t dv, T cap, visibility const& seen) {
   using V = typename lane_blocking<Isa, T>::vector;
   column_run const& run = seen.run;
@@ -80,15 +80,16 @@ HEDDLE_TILE void grade(backward_state<T> const& s, staged<T> const& scored, stag
   staged<T> const* const rows[] = {&scored, &valued};
   index_t const columns[] = {dk, dv};
   for (int i = 0; i < 2; ++i)
-    row_product<Isa>(panels[i] + run.lo * lanes, rows[i]->data + run.lo * rows[i]->stride, rows[i]->stride,
-                     run.hi - run.lo, packed[i], columns[i]);
+    row_product<Isa, lane_blocking<Isa, T>::vectors>(panels[i] + run.lo * lanes,
+                                                     rows[i]->data + run.lo * rows[i]->stride, rows[i]->stride,
+                                                     run.hi - run.lo, packed[i], columns[i], lanes);
   for (index_t lane = 0; lane < lanes; lane += V::width) grade_columns<PerLane, V>(s, cap, seen, lane);
 }
 
 /// dQ of one tile of queries: keys are columns.
 struct query_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
                               query_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -106,8 +107,8 @@ struct query_gradient_body {
       index_t const n = left < block_columns ? left : block_columns;
       source.first = first;
       if (!mask.see_keys(mask.mask, source, n, seen)) continue;
-      staged<T> const k = stage_rows(w.k, token, tile.kv_head, n, g.dk, s.rows_k);
-      staged<T> const v = stage_rows(w.v, token, tile.kv_head, n, g.dv, s.rows_v);
+      staged<T> const k = stage_rows<Isa>(w.k, token, tile.kv_head, n, g.dk, s.rows_k);
+      staged<T> const v = stage_rows<Isa>(w.v, token, tile.kv_head, n, g.dv, s.rows_v);
       grade<true, Isa>(s, k, v, g.dk, g.dv, w.rules.rule.cap, seen);
       column_product<Isa>(s.sum_k, k.data, k.stride, g.dk, s.scores, s.weights, seen.run, add_to{});
     }
@@ -117,7 +118,7 @@ struct query_gradient_body {
  private:
   // Lanes out of use get harmless numbers: nothing of them is stored.
   template <class Work, class T>
-  static HEDDLE_TILE std::uint32_t load_statistics(Work const& w, query_tile const& tile, backward_state<T> const& s) {
+  static HEDDLE_SHIM std::uint32_t load_statistics(Work const& w, query_tile const& tile, backward_state<T> const& s) {
     std::uint32_t alive = ~std::uint32_t{0};
     for (index_t lane = 0; lane < lanes; ++lane) {
       s.lse[lane] = s.delta[lane] = T(0);
@@ -133,7 +134,7 @@ struct query_gradient_body {
 /// dK and dV of one tile of keys: queries are columns, heads of the group one after the other.
 struct key_gradient_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, gradients<typename Work::input> const& to, any_mask const& mask,
                               key_tile const& tile, typename Work::number* const& memory) const {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -143,14 +144,15 @@ struct key_gradient_body {
     pack_lanes<Isa>(s.a, s.weights, w.k, tile, g.dk, T(1));
     pack_lanes<Isa>(s.b, s.weights, w.v, tile, g.dv, T(1));
     for (index_t head = tile.kv_head * tile.group; head < (tile.kv_head + 1) * tile.group; ++head)
-      for (index_t first = 0; first < tile.seg.q_length; first += block_columns) block_of<Isa>(w, mask, tile, s, head, first);
+      for (index_t first = 0; first < tile.seg.q_length; first += block_columns)
+        block_of<Isa>(w, mask, tile, s, head, first);
     write_lanes(to.dk, tile, s.sum_k, g.dk, T(1));
     write_lanes(to.dv, tile, s.sum_v, g.dv, T(1));
   }
 
  private:
   template <class Isa, class Work, class T>
-  static HEDDLE_TILE void block_of(Work const& w, any_mask const& mask, key_tile const& tile,
+  static HEDDLE_SHIM void block_of(Work const& w, any_mask const& mask, key_tile const& tile,
                                    backward_state<T> const& s, index_t head, index_t first) {
     using V = typename lane_blocking<Isa, T>::vector;
     geometry const& g = w.rules.sizes;
@@ -170,7 +172,7 @@ struct key_gradient_body {
     for (index_t c = seen.run.lo; c < seen.run.hi; ++c)
       scale_row<V>(s.rows_k + c * wide, w.q.row(token + c, head), g.dk, w.rules.rule.scale);
     staged<T> const q{s.rows_k, wide};
-    staged<T> const dout = stage_rows(w.dout, token, head, n, g.dv, s.rows_v);
+    staged<T> const dout = stage_rows<Isa>(w.dout, token, head, n, g.dv, s.rows_v);
     grade<false, Isa>(s, q, dout, g.dk, g.dv, w.rules.rule.cap, seen);
     T* const sums[] = {s.sum_k, s.sum_v};
     T const* const panels[] = {s.scores, s.weights};

@@ -16,13 +16,13 @@ template <class In, class T>
 struct forward_scratch {
   index_t dk, dv;
 
-  HEDDLE_TILE index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
-  HEDDLE_TILE index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
-  HEDDLE_TILE bool stages() const noexcept {
+  HEDDLE_SHIM index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
+  HEDDLE_SHIM index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
+  HEDDLE_SHIM bool stages() const noexcept {
     return !std::is_same_v<In, T> || padded(dk) != dk || padded(dv) != dv;
   }
-  HEDDLE_TILE index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
-  HEDDLE_TILE index_t size() const noexcept {
+  HEDDLE_SHIM index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
+  HEDDLE_SHIM index_t size() const noexcept {
     return tiles_per_task * tile_size() + scores_size() + staging();
   }
 };
@@ -32,13 +32,13 @@ template <class T>
 struct forward_state {
   T *q, *acc, *max, *sum, *factor;
 
-  HEDDLE_TILE forward_state(T* at, index_t dk, index_t dv)
+  HEDDLE_SHIM forward_state(T* at, index_t dk, index_t dv)
       : q(at), acc(q + dk * lanes), max(acc + padded(dv) * lanes), sum(max + lanes), factor(sum + lanes) {}
 };
 
 struct forward_body {
   template <class Isa, class Work>
-  HEDDLE_TILE void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
                               typename Work::number* const& memory) const {
     using T = typename Work::number;
     using In = typename Work::input;
@@ -55,28 +55,49 @@ struct forward_body {
     for (index_t first = keys.begin / block_columns * block_columns; first < keys.end; first += block_columns) {
       index_t const token = task.seg.k_begin + first, left = task.seg.k_length - first;
       index_t const n = left < block_columns ? left : block_columns;
-      staged<T> const k = stage_rows(w.k, token, task.kv_head, n, g.dk, staging);
-      staged<T> const v = stage_rows(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk));
+      staged<T> const k = stage_rows<Isa>(w.k, token, task.kv_head, n, g.dk, staging);
+      staged<T> const v = stage_rows<Isa>(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk));
       for (index_t t = 0; t < tiles; ++t) {
         queries[t].first = first;
         if (!mask.see_keys(mask.mask, queries[t], n, seen)) continue;
         forward_state<T> const state(memory + t * room.tile_size(), g.dk, g.dv);
-        index_t const lo = seen.run.lo;
-        row_product<Isa>(scores + lo * lanes, k.data + lo * k.stride, k.stride, seen.run.hi - lo, state.q, g.dk);
-        if (w.rules.rule.cap != T(0)) cap_scores<Isa>(scores, w.rules.rule.cap, seen.run);
-        // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
-        bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
-                           all_finite<Isa>(v, seen.run.full_end, seen.run.hi, g.dv);
-        weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1));
-        column_run const run = plain ? column_run{lo, lo, seen.run.hi, seen.run.hi} : seen.run;
-        column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
+        block_of<Isa>(w, state, k, v, scores, seen, part(task, t).rows);
       }
     }
     for (index_t t = 0; t < tiles; ++t) finish<Isa>(w, part(task, t), memory + t * room.tile_size());
   }
 
  private:
-  static HEDDLE_TILE query_tile part(query_tile const& task, index_t t) {
+  /// Up to so many lanes, values are gathered lane by lane: a decoding step reads keys and values once and is done.
+  static constexpr index_t few = 8;
+
+  // One block of keys for one lane tile.
+  template <class Isa, class Work, class T>
+  static HEDDLE_SHIM void block_of(Work const& w, forward_state<T> const& state, staged<T> const& k,
+                                   staged<T> const& v, T* scores, visibility const& seen, index_t rows) {
+    constexpr int vectors = lane_blocking<Isa, T>::vectors;
+    geometry const& g = w.rules.sizes;
+    index_t const lo = seen.run.lo, hi = seen.run.hi;
+    T* const out = scores + lo * lanes;
+    T const* const from = k.data + lo * k.stride;
+    if (rows <= few)
+      row_product<Isa, 1>(out, from, k.stride, hi - lo, state.q, g.dk, rows);
+    else
+      row_product<Isa, vectors>(out, from, k.stride, hi - lo, state.q, g.dk, lanes);
+    if (w.rules.rule.cap != T(0)) cap_scores<Isa>(scores, w.rules.rule.cap, seen.run);
+    // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
+    bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
+                       all_finite<Isa>(v, seen.run.full_end, hi, g.dv);
+    weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1),
+                     rows <= few ? rows : lanes);
+    column_run const run = plain ? column_run{lo, lo, hi, hi} : seen.run;
+    if (rows <= few)
+      few_lanes_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, run, state.factor, rows);
+    else
+      column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
+  }
+
+  static HEDDLE_SHIM query_tile part(query_tile const& task, index_t t) {
     query_tile tile = task;
     tile.first += t * lanes;
     tile.rows = task.rows - t * lanes < lanes ? task.rows - t * lanes : lanes;
@@ -85,7 +106,7 @@ struct forward_body {
 
   // Scaled queries with one lane each; lanes out of use are zero.
   template <class Isa, class Work>
-  static HEDDLE_TILE void start(Work const& w, query_tile const& tile, typename Work::number* memory,
+  static HEDDLE_SHIM void start(Work const& w, query_tile const& tile, typename Work::number* memory,
                                 typename Work::number* rows) {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
@@ -99,7 +120,7 @@ struct forward_body {
   }
 
   template <class Isa, class Work>
-  static HEDDLE_TILE void finish(Work const& w, query_tile const& tile, typename Work::number* memory) {
+  static HEDDLE_SHIM void finish(Work const& w, query_tile const& tile, typename Work::number* memory) {
     using T = typename Work::number;
     geometry const& g = w.rules.sizes;
     forward_state<T> const state(memory, g.dk, g.dv);

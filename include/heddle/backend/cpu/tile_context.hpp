@@ -9,12 +9,12 @@
 namespace heddle {
 namespace tile {
 
-/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile is one row: while it is
-/// worked on the memory fetches the next, and its values stay in the first cache.
+/// The tile operations in vectors of one instruction set; one worker does a whole tile. A tile has a few rows, so
+/// that the short dependent steps of one row (trees, scalars) run beside those of the next.
 /// Lives only inside functions compiled for `Isa` (tile/targets.hpp). Pre: the columns of every operand are adjacent.
 template <class Isa>
-class cpu_context : public operand_makers<1, 64> {
-  using base = operand_makers<1, 64>;
+class cpu_context : public operand_makers<4, 64> {
+  using base = operand_makers<4, 64>;
   template <class... O>
   static constexpr int lanes = detail::lanes_for<Isa, O...>;
 
@@ -56,8 +56,7 @@ class cpu_context : public operand_makers<1, 64> {
   }
 
   template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity,
-                                 In const&... in) const {
+  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     constexpr int w = lanes<std::remove_const_t<Out>, column_of<T>, In...>;
     for (index_t r = 0; r < out.rows; ++r)
       c.at[r] = map_reduce_row<w>(detail::row_of(out, r), out.columns_of(r), identity, op, f,
@@ -74,8 +73,7 @@ class cpu_context : public operand_makers<1, 64> {
     map_to(s, f, in...);
   }
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
-                              In const&... in) const {
+  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
@@ -116,8 +114,7 @@ class cpu_context : public operand_makers<1, 64> {
     detail::multiply_packed<Isa>(sums, a, b, depth);
   }
   template <matrix_view V, class T, class F, class... In>
-  HEDDLE_SHIM void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f,
-                         In const&... in) const {
+  HEDDLE_SHIM void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f, In const&... in) const {
     using shape = detail::micro_shape<Isa, T>;
     index_t const m = detail::smaller(v.extent(0) - i, mt), n = detail::smaller(v.extent(1) - j, nt);
     for (index_t r = 0; r < m; ++r)

@@ -21,6 +21,11 @@ HEDDLE_SHIM lane_t<V> combine_accumulators(std::integer_sequence<int, U...>, V c
   return heddle::tree_reduce(lanes, op);
 }
 
+// Folds, not loops: an array that is indexed by a variable would stay in memory.
+template <class V, int... U>
+HEDDLE_SHIM void fill_accumulators(std::integer_sequence<int, U...>, V* acc, V const& value) {
+  ((acc[U] = value), ...);
+}
 template <class V, int... U, class Op, class Chunk>
 HEDDLE_SHIM void add_chunks(std::integer_sequence<int, U...>, V* acc, Op const& op, Chunk const& chunk) {
   ((acc[U] = op(acc[U], chunk(index_t{U} * V::width))), ...);
@@ -51,7 +56,7 @@ HEDDLE_SHIM lane_t<V> reduce_block_lanes(index_t n, lane_t<V> identity, Op const
   constexpr bool in_registers = count <= 8;
   using accumulators = std::make_integer_sequence<int, count>;
   V acc[count];
-  for (V& a : acc) a = V::splat(identity);
+  fill_accumulators(accumulators{}, acc, V::splat(identity));
   index_t c = 0;
   for (; c + lane_count <= n; c += lane_count) {
     if constexpr (in_registers)

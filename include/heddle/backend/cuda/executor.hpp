@@ -90,8 +90,9 @@ class cuda_executor {
     if (blocks <= 0) return;
     auto* const run = &cuda::detail::run_kernel<Kernel>;
     if (shared_bytes > 48 * 1024)
-      cuda::check(cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
-                  "cudaFuncSetAttribute");
+      cuda::check(
+          cudaFuncSetAttribute(run, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+          "cudaFuncSetAttribute");
     run<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), static_cast<std::size_t>(shared_bytes),
           stream_>>>(kernel);
     cuda::check(cudaGetLastError(), "launch");

@@ -31,7 +31,8 @@ class reference_context : public operand_makers<3, 5> {
   template <class Out, class F, class... In>
   HEDDLE_FN void map_to(Out& out, F f, In const&... in) const {
     for (index_t r = 0; r < out.rows; ++r)
-      for (index_t c = 0; c < out.columns_of(r); ++c) detail::put_element(out, r, c, f(detail::element_of(in, r, c)...));
+      for (index_t c = 0; c < out.columns_of(r); ++c)
+        detail::put_element(out, r, c, f(detail::element_of(in, r, c)...));
   }
   template <class T, class F, class... In>
   HEDDLE_FN void map_to(matrix_ref<T> const& out, F f, In const&... in) const {
@@ -44,7 +45,7 @@ class reference_context : public operand_makers<3, 5> {
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
       c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), identity, op,
-                                        [&](index_t e) { return f(detail::element_of(in, r, e)...); });
+                                           [&](index_t e) { return f(detail::element_of(in, r, e)...); });
   }
 
   /// Both at once: what is reduced is the value before it is rounded to the element of `out`.
@@ -68,8 +69,7 @@ class reference_context : public operand_makers<3, 5> {
     map_to(s, f, in...);
   }
   template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity,
-                            In const&... in) const {
+  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
     map_reduce_to(s, c, f, op, identity, in...);
   }
@@ -132,8 +132,7 @@ class reference_context : public operand_makers<3, 5> {
   }
   /// v(i + r, j + c) = f(sums(r, c), in(r, c)...), cut at the ends of v.
   template <matrix_view V, class T, class F, class... In>
-  HEDDLE_FN void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f,
-                       In const&... in) const {
+  HEDDLE_FN void store(V const& v, index_t i, index_t j, accumulator<T> const& sums, F f, In const&... in) const {
     for (index_t r = 0; r < mt && i + r < v.extent(0); ++r)
       for (index_t c = 0; c < nt && j + c < v.extent(1); ++c)
         v(i + r, j + c) = static_cast<typename V::element_type>(f(sums.at[r][c], detail::element_of(in, r, c)...));
@@ -154,8 +153,7 @@ class reference_context : public operand_makers<3, 5> {
   }
   template <vector_view V, class T>
   HEDDLE_FN void store(V const& v, index_t i, column_of<T> const& c) const {
-    for (index_t r = 0; r < rows && i + r < v.extent(0); ++r)
-      v(i + r) = static_cast<typename V::element_type>(c.at[r]);
+    for (index_t r = 0; r < rows && i + r < v.extent(0); ++r) v(i + r) = static_cast<typename V::element_type>(c.at[r]);
   }
 
   /// The first `count` values of a column along T(count). Pre: 1 <= count <= rows.

@@ -12,11 +12,6 @@ namespace heddle::detail {
 
 inline constexpr index_t max_leaves = index_t{1} << 20;
 
-template <class T, class Acc>
-HEDDLE_HD_FN Acc to_accumulator(T const& x) {
-  return static_cast<Acc>(x);
-}
-
 /// The element that a finished accumulator becomes: `finish`, one rounding, and one NaN for all machines.
 template <class T, class Acc, class Op>
 HEDDLE_HD_FN T finish_element(Op const& op, Acc a, index_t terms) {
@@ -27,7 +22,9 @@ HEDDLE_HD_FN T finish_element(Op const& op, Acc a, index_t terms) {
 }
 
 /// Partial results of one tile: `leaf` pushes, `combine` merges the two on top, the lower index left.
-template <class Acc, class Op>
+///
+/// A leaf is read where it lies, when it is combined; the tile of a leaf that stands alone is read by `result`.
+template <class In, class Acc, class Op>
 class tile_stack {
  public:
   static constexpr index_t tile = sizeof(Acc) >= 2048 ? 1 : static_cast<index_t>(2048 / sizeof(Acc));
@@ -37,32 +34,55 @@ class tile_stack {
   tile_stack(tile_stack const&) = delete;
   tile_stack& operator=(tile_stack const&) = delete;
 
-  template <class T>
-  HEDDLE_FN int leaf(T const* from) {
-    Acc* const to = at(top_);
-    if (n_ == tile)  // a constant trip count lets the compiler use vectors
-      for (index_t i = 0; i < tile; ++i) to[i] = to_accumulator<T, Acc>(from[i]);
-    else
-      for (index_t i = 0; i < n_; ++i) to[i] = to_accumulator<T, Acc>(from[i]);
+  HEDDLE_FN int leaf(In const* from) noexcept {
+    leaf_[top_] = from;
     return top_++;
   }
   HEDDLE_FN int combine(int left, int right) {
     HEDDLE_ASSERT(right == left + 1 && top_ == right + 1, "partial tiles are a stack", left, right, top_);
-    Acc* HEDDLE_RESTRICT const a = at(left);
-    Acc const* HEDDLE_RESTRICT const b = at(right);
-    if (n_ == tile)
-      for (index_t i = 0; i < tile; ++i) a[i] = op_(a[i], b[i]);
+    In const *const a = leaf_[left], *const b = leaf_[right];
+    if (a && b)
+      apply(at(left), a, b);
+    else if (a)
+      apply(at(left), a, at(right));
+    else if (b)
+      merge(at(left), b);
     else
-      for (index_t i = 0; i < n_; ++i) a[i] = op_(a[i], b[i]);
+      merge(at(left), at(right));
+    leaf_[left] = nullptr;
     --top_;
     return left;
   }
-  HEDDLE_FN Acc const* result() const noexcept { return reinterpret_cast<Acc const*>(memory_); }
-  HEDDLE_FN Acc* at(int level) noexcept { return reinterpret_cast<Acc*>(memory_) + level * tile; }
+  HEDDLE_FN Acc const* result() noexcept {
+    if (leaf_[0]) {
+      for (index_t i = 0; i < n_; ++i) at(0)[i] = static_cast<Acc>(leaf_[0][i]);
+      leaf_[0] = nullptr;
+    }
+    return at(0);
+  }
   HEDDLE_FN index_t size() const noexcept { return n_; }
 
  private:
+  HEDDLE_FN Acc* at(int level) noexcept { return reinterpret_cast<Acc*>(memory_) + level * tile; }
+
+  // A constant trip count and disjoint memory let the compiler use vectors.
+  template <class X, class Y>
+  HEDDLE_FN void apply(Acc* HEDDLE_RESTRICT to, X const* HEDDLE_RESTRICT a, Y const* HEDDLE_RESTRICT b) {
+    if (n_ == tile)
+      for (index_t i = 0; i < tile; ++i) to[i] = op_(static_cast<Acc>(a[i]), static_cast<Acc>(b[i]));
+    else
+      for (index_t i = 0; i < n_; ++i) to[i] = op_(static_cast<Acc>(a[i]), static_cast<Acc>(b[i]));
+  }
+  template <class Y>
+  HEDDLE_FN void merge(Acc* HEDDLE_RESTRICT a, Y const* HEDDLE_RESTRICT b) {
+    if (n_ == tile)
+      for (index_t i = 0; i < tile; ++i) a[i] = op_(a[i], static_cast<Acc>(b[i]));
+    else
+      for (index_t i = 0; i < n_; ++i) a[i] = op_(a[i], static_cast<Acc>(b[i]));
+  }
+
   alignas(64) std::byte memory_[sizeof(Acc) * tile * depth];
+  In const* leaf_[depth];
   Op const& op_;
   index_t n_;
   int top_;
@@ -70,8 +90,13 @@ class tile_stack {
 
 /// Writes the finished tile as elements. With one leaf the element itself is the result, bit for bit.
 template <class T, class Acc, class Op>
-HEDDLE_FN void store_tile(Op const& op, Acc const* a, index_t n, index_t terms, T* out) {
-  for (index_t i = 0; i < n; ++i) out[i] = finish_element<T>(op, a[i], terms);
+HEDDLE_FN void store_tile(Op const& op, Acc const* HEDDLE_RESTRICT a, index_t n, index_t terms,
+                          T* HEDDLE_RESTRICT out) {
+  constexpr index_t tile = tile_stack<T, Acc, Op>::tile;
+  if (n == tile)
+    for (index_t i = 0; i < tile; ++i) out[i] = finish_element<T>(op, a[i], terms);
+  else
+    for (index_t i = 0; i < n; ++i) out[i] = finish_element<T>(op, a[i], terms);
 }
 
 /// Pushes T(n) of `leaves` contributions; `source(leaf)` is where the tile of a leaf begins.

@@ -98,7 +98,8 @@ HEDDLE_FN void run_over_messages(C& comm, copy_work const& work, collective_opti
   switch (work.kind()) {
     case traffic::barrier: return barrier_over_messages(comm);
     case traffic::broadcast:
-      return broadcast_over_messages(comm, work.root(), {work.post.out, static_cast<std::size_t>(work.total * work.element)});
+      return broadcast_over_messages(comm, work.root(),
+                                     {work.post.out, static_cast<std::size_t>(work.total * work.element)});
     case traffic::gather:
       if (comm.rank() != work.root()) return own.send(work.root());
       own.keep_own();

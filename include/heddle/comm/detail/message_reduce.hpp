@@ -67,7 +67,7 @@ class message_reduce {
   }
 
   HEDDLE_FN void load(Acc* to) const {
-    for (index_t i = 0; i < total(); ++i) to[i] = to_accumulator<In, Acc>(own_piece(0)[i]);
+    for (index_t i = 0; i < total(); ++i) to[i] = static_cast<Acc>(own_piece(0)[i]);
   }
   /// Combines what came from a peer into ours; `lower`: the peer's leaves come first.
   HEDDLE_FN void merge(Acc* ours, Acc const* theirs, bool lower) const {

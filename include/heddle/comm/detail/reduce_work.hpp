@@ -29,7 +29,7 @@ HEDDLE_FN index_t reduce_chunk_elements(index_t total, index_t element_bytes, in
 template <class In, class T, class Acc, class Op>
 struct reduce_work : work_base {
   static constexpr bool may_throw = !std::is_nothrow_invocable_v<Op const&, Acc const&, Acc const&>;
-  using stack = tile_stack<Acc, Op>;
+  using stack = tile_stack<In, Acc, Op>;
 
   Op op;
   reduce_shape shape;
@@ -62,7 +62,8 @@ struct reduce_work : work_base {
 
   /// Whether one contribution is the result, bit for bit.
   static HEDDLE_FN constexpr bool copies_one() noexcept {
-    return std::is_same_v<In, T> && (std::is_same_v<Op, mean> || !requires(Op const& o, Acc const& a) { o.finish(a, 1); });
+    return std::is_same_v<In, T> &&
+           (std::is_same_v<Op, mean> || !requires(Op const& o, Acc const& a) { o.finish(a, 1); });
   }
   HEDDLE_FN index_t terms(int ranks) const noexcept { return shape.leaves ? shape.leaves : ranks; }
   HEDDLE_FN bool fits_inline(int) const noexcept {
@@ -139,14 +140,14 @@ struct reduce_work : work_base {
     }
   }
 
-  HEDDLE_FN void write_all(peers const& all, index_t at, stack const& s) const {
+  HEDDLE_FN void write_all(peers const& all, index_t at, stack& s) const {
     write(all, 0, at, s);  // finished and rounded once, then copied
     T const* const first = static_cast<T const*>(all.out(0)) + at;
     for (int r = 1; r < all.size; ++r)
       __builtin_memcpy(static_cast<T*>(all.out(r)) + at, first, static_cast<std::size_t>(s.size()) * sizeof(T));
   }
 
-  HEDDLE_FN void write(peers const& all, int r, index_t at, stack const& s) const {
+  HEDDLE_FN void write(peers const& all, int r, index_t at, stack& s) const {
     part const range = range_of(all.size, r);
     index_t const lo = at > range.offset ? at : range.offset;
     index_t const hi = at + s.size() < range.end() ? at + s.size() : range.end();

@@ -25,7 +25,8 @@ struct group_access;
 /// nothing is allocated afterwards but by `split`.
 class thread_communicator {
  public:
-  HEDDLE_FN thread_communicator() noexcept : group_(nullptr), rank_(-1), sequence_(0), poisoned_(false), seconds_(300) {}
+  HEDDLE_FN thread_communicator() noexcept
+      : group_(nullptr), rank_(-1), sequence_(0), poisoned_(false), seconds_(300) {}
   HEDDLE_FN thread_communicator(thread_communicator&& o) noexcept : thread_communicator() { swap(o); }
   HEDDLE_FN thread_communicator& operator=(thread_communicator&& o) noexcept {
     thread_communicator gone(static_cast<thread_communicator&&>(*this));
@@ -90,7 +91,8 @@ class thread_communicator {
   /// Marks this group, and all that were split from it, as failed and wakes every peer. A rank that fails calls it
   /// before it drains its queues. Idempotent; any thread.
   HEDDLE_FN void fail(char const* reason) noexcept {
-    if (group_) detail::revoke_tree(*group_, {errc::peer_failed, rank_, make_text("rank ", rank_, " failed: ", reason)});
+    if (group_)
+      detail::revoke_tree(*group_, {errc::peer_failed, rank_, make_text("rank ", rank_, " failed: ", reason)});
   }
 
   HEDDLE_FN traffic_counts counts() const noexcept {
@@ -107,7 +109,8 @@ class thread_communicator {
   /// Runs in the queue after collective `number`, even where the queue has failed: a queue that left it out would
   /// leave the peers waiting.
   HEDDLE_FN void after_collective(std::uint64_t number) noexcept {
-    if (__atomic_load_n(&entered_, __ATOMIC_ACQUIRE) < number) fail("earlier work of its queue failed or was cancelled");
+    if (__atomic_load_n(&entered_, __ATOMIC_ACQUIRE) < number)
+      fail("earlier work of its queue failed or was cancelled");
   }
 
   /// Runs a collective over shared memory; for the operations of collectives.hpp.
@@ -118,7 +121,7 @@ class thread_communicator {
     busy_flag const one(group_->seat_of(rank_).collecting, "two threads run collectives with one communicator");
     if (poisoned_) throw error(errc::revoked, "an earlier failure has ended this communicator");
     double const seconds = options.deadline_s > 0 ? options.deadline_s : seconds_;
-    detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds};
+    detail::op_context const context{group_, rank_, sequence_++, deadline::in_seconds(seconds), seconds, &spins_};
     detail::op_result r;
     detail::collective_call<Work>(context, work).run(r);
     poisoned_ = r.poisons;
@@ -185,6 +188,7 @@ class thread_communicator {
   double seconds_;
   std::uint64_t submitted_ = 0;  ///< collectives handed to queues, the host's count
   std::uint64_t entered_ = 0;    ///< atomic: collectives begun
+  spin_budget spins_;
   traffic_counts counts_;
 };
 

@@ -20,7 +20,8 @@ HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   m.communication = runner_type::message_bytes(state_.stage.first, state_.stage.last, options_.rows(), width);
   if (state_.exchanges_tie() && state_.stage.first)
     m.communication += static_cast<std::size_t>(state_.reduced(options_, state_.tie_bucket()).size()) * sizeof(float);
-  std::size_t const scratch = (plan_compute().scratch_bytes + arena::alignment - 1) / arena::alignment * arena::alignment;
+  std::size_t const scratch =
+      (plan_compute().scratch_bytes + arena::alignment - 1) / arena::alignment * arena::alignment;
   m.workspace = input_bytes(options_, local_microbatches()) + scratch;
   return m;
 }
@@ -46,14 +47,14 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   square_sum_ = tensor<std::uint64_t, 1>(e, w, dims<1>(exact_sum_words));
   if (state_.exchanges_tie() && state_.stage.first)
     tie_ = tensor<float, 1>(e, spaces_->communication, dims<1>(state_.reduced(options_, state_.tie_bucket()).size()));
-  memory_ = std::make_unique<pipeline::stage_memory<Compute>>(e, spaces_->activations, state_.activations(),
+  memory_ = make_owned<pipeline::stage_memory<Compute>>(e, spaces_->activations, state_.activations(),
                                                               state_.table, state_.stage_index());
-  runner_ = std::make_unique<runner_type>(e, state_.stage, state_.plan, state_.schedule, state_.stage_index(), *memory_,
+  runner_ = make_owned<runner_type>(e, state_.stage, state_.plan, state_.schedule, state_.stage_index(), *memory_,
                                           links_, spaces_->communication, options_.rows());
   runner_->poison(options_.poison);
-  reducer_ = std::make_unique<reducer_type>(e, communication_, ranks_, spaces_->gradients, state_.stage, list,
+  reducer_ = make_owned<reducer_type>(e, communication_, replicas(), spaces_->gradients, state_.stage, list,
                                             options_.reducer());
-  optimizer_ = std::make_unique<optimizer_type>(e, spaces_->optimizer, options_.rule, state_.owned, state_.owner,
+  optimizer_ = make_owned<optimizer_type>(e, spaces_->optimizer, options_.rule, state_.owned, state_.owner,
                                                 state_.shard_parameters());
   e.synchronize();
   e.scratch().reserve(predicted_.workspace - input_bytes(options_, local));
@@ -62,16 +63,22 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
 /// The scratch of everything that a step submits to the compute queue, asked of the operations themselves.
 template <class Model, class T, executor Compute, communicator Comm>
 HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
+  // Addresses that nobody touches, each range of its own, so that operands do not seem to overlap.
+  auto imaginary = [next = std::uintptr_t{0}]() mutable {
+    return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 44);
+  };
   nn::frame nowhere;
+  for (std::byte*& base : nowhere.base) base = imaginary();
   auto weights = state_.stage.template tree<nn::in_use<T>>();
   auto gradients = state_.stage.template tree<nn::gradient<float>>();
-  state_.list.bind(state_.stage, weights, static_cast<T const*>(nullptr), false);
-  state_.list.bind(state_.stage, gradients, static_cast<float*>(nullptr), true);
+  state_.list.bind(state_.stage, weights, reinterpret_cast<T const*>(imaginary()), false);
+  state_.list.bind(state_.stage, gradients, reinterpret_cast<float*>(imaginary()), true);
   dims<1> const rows(options_.rows());
-  nn::token_batch const batch{view<std::int32_t const, 1>(nullptr, rows), view<std::int32_t const, 1>(nullptr, rows),
-                              options_.tokens};
-  nn::loss_views const loss{view<float, 1>(nullptr, dims<1>(1)), view<std::int64_t, 1>(nullptr, dims<1>(1))};
-  view<T, 2> const message(nullptr, dims<2>(options_.rows(), state_.stage.source.width()));
+  view<std::int32_t const, 1> const tokens(reinterpret_cast<std::int32_t*>(imaginary()), rows);
+  nn::token_batch const batch{tokens, tokens, options_.tokens};
+  nn::loss_views const loss{view<float, 1>(reinterpret_cast<float*>(imaginary()), dims<1>(1)),
+                            view<std::int64_t, 1>(reinterpret_cast<std::int64_t*>(imaginary()), dims<1>(1))};
+  view<T, 2> const message(reinterpret_cast<T*>(imaginary()), dims<2>(options_.rows(), state_.stage.source.width()));
   call_type const c{&context_};
   return heddle::plan(*compute_, [&] {
     state_.stage.forward(c, weights, batch, message, loss, state_.plan, nowhere);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/owned.hpp>
 #include <heddle/nn/ends.hpp>
 #include <heddle/pipeline/run/links.hpp>
 #include <heddle/pipeline/run/stage_memory.hpp>
 #include <heddle/pipeline/schedule.hpp>
 
-#include <memory>
 #include <vector>
 
 namespace heddle::pipeline {
@@ -51,9 +51,9 @@ class runner {
         links_(&links), times_(order.on(device).size()), now_(nullptr), poison_(false) {
     index_t const width = stage.source.width();
     if (!stage.last)
-      activation_out_ = std::make_unique<box>(compute, communication, links.activation_out, 1, rows, width);
+      activation_out_ = make_owned<box>(compute, communication, links.activation_out, 1, rows, width);
     if (!stage.first)
-      gradient_out_ = std::make_unique<box>(compute, communication, links.gradient_out, 0, rows, width);
+      gradient_out_ = make_owned<box>(compute, communication, links.gradient_out, 0, rows, width);
   }
   runner(runner const&) = delete;
   runner& operator=(runner const&) = delete;
@@ -155,7 +155,7 @@ class runner {
   int device_;
   stage_memory<Compute>* memory_;
   stage_links<Comm>* links_;
-  std::unique_ptr<box> activation_out_, gradient_out_;
+  owned<box> activation_out_, gradient_out_;
   std::vector<operation_times> times_;
   operation_times* now_;
   bool poison_;

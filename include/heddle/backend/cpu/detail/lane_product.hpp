@@ -25,12 +25,11 @@ struct lane_blocking {
   using vector = vec<T, width>;
   static constexpr int vectors = 2;
   static constexpr int rows = Isa::register_bytes == 64 ? 8 : 4;
-  static constexpr int groups = static_cast<int>(lanes) / (width * vectors);
 };
 
 /// Rows of panels come in whole blocks of every instruction set.
 inline constexpr index_t panel_rows = 8;
-HEDDLE_TILE constexpr index_t padded(index_t rows) noexcept {
+HEDDLE_SHIM constexpr index_t padded(index_t rows) noexcept {
   return (rows + panel_rows - 1) / panel_rows * panel_rows;
 }
 
@@ -44,11 +43,11 @@ template <class T, int Rows>
 struct separate_rows {
   T const* row[Rows];
 
-  HEDDLE_TILE separate_rows(T const* a, index_t stride, index_t first, index_t rows) {
+  HEDDLE_SHIM separate_rows(T const* a, index_t stride, index_t first, index_t rows) {
     for (int r = 0; r < Rows; ++r) row[r] = a + (first + r < rows ? first + r : rows - 1) * stride;
   }
   template <int R>
-  HEDDLE_TILE T at(index_t c) const {
+  HEDDLE_SHIM T at(index_t c) const {
     return row[R][c];
   }
 };
@@ -60,25 +59,25 @@ struct adjacent_rows {
   index_t column;
 
   template <int R>
-  HEDDLE_TILE T at(index_t c) const {
+  HEDDLE_SHIM T at(index_t c) const {
     return data[c * column + R];
   }
 };
 
 template <int Row, class V, class T, int... I>
-HEDDLE_TILE void row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b) {
+HEDDLE_SHIM void row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b) {
   V const s = V::splat(a);
   ((acc[Row * static_cast<int>(sizeof...(I)) + I] = fma(s, b[I], acc[Row * static_cast<int>(sizeof...(I)) + I])), ...);
 }
 template <int Row, class V, class T, class M, int... I>
-HEDDLE_TILE void masked_row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b, M const* excluded) {
+HEDDLE_SHIM void masked_row_step(std::integer_sequence<int, I...>, V* acc, T a, V const* b, M const* excluded) {
   V const s = V::splat(a);
   constexpr int n = static_cast<int>(sizeof...(I));
   ((acc[Row * n + I] = select(excluded[I], acc[Row * n + I], fma(s, b[I], acc[Row * n + I]))), ...);
 }
 
 template <class V, class A, int... R, int... I>
-HEDDLE_TILE void plain_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
+HEDDLE_SHIM void plain_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
                                A const& a, lane_t<V> const* b, index_t begin, index_t end) {
   for (index_t c = begin; c < end; ++c) {
     V const x[] = {V::load(b + c * lanes + I * V::width)...};
@@ -87,7 +86,7 @@ HEDDLE_TILE void plain_columns(std::integer_sequence<int, R...>, std::integer_se
 }
 // Weights below 0 mark excluded pairs; a NaN is a weight.
 template <class V, class A, int... R, int... I>
-HEDDLE_TILE void masked_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
+HEDDLE_SHIM void masked_columns(std::integer_sequence<int, R...>, std::integer_sequence<int, I...> vectors, V* acc,
                                 A const& a, lane_t<V> const* b, lane_t<V> const* weights, index_t begin, index_t end) {
   for (index_t c = begin; c < end; ++c) {
     V const x[] = {V::load(b + c * lanes + I * V::width)...};
@@ -97,24 +96,34 @@ HEDDLE_TILE void masked_columns(std::integer_sequence<int, R...>, std::integer_s
 }
 
 template <class V, int... I>
-HEDDLE_TILE void clear_all(std::integer_sequence<int, I...>, V* acc) {
+HEDDLE_SHIM void clear_all(std::integer_sequence<int, I...>, V* acc) {
   ((acc[I] = V::zero()), ...);
 }
 template <int Vectors, class V, class Finish, int... I>
-HEDDLE_TILE void finish_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* out, index_t lane,
+HEDDLE_SHIM void finish_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* out, index_t lane,
                             Finish const& finish) {
   (finish(out + (I / Vectors) * lanes + (I % Vectors) * V::width, acc[I], lane + (I % Vectors) * V::width), ...);
 }
 
+template <class V, int... I>
+HEDDLE_SHIM void gain(std::integer_sequence<int, I...>, V* acc, lane_t<V> weight, lane_t<V> const* row) {
+  V const w = V::splat(weight);
+  ((acc[I] = fma(w, V::load(row + I * V::width), acc[I])), ...);
+}
+template <class V, int... I>
+HEDDLE_SHIM void store_all(std::integer_sequence<int, I...>, V const* acc, lane_t<V>* to) {
+  (acc[I].store(to + I * V::width), ...);
+}
+
 /// One block of rows and one group of lanes. Without weights every column is full.
-template <class Isa, bool Masked, class T, class A, class Finish>
-HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, column_run const& run, index_t lane,
+template <class Isa, bool Masked, int Vectors, class T, class A, class Finish>
+HEDDLE_SHIM void lane_block(T* out, A const& a, T const* b, T const* weights, column_run const& run, index_t lane,
                             Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
   constexpr std::make_integer_sequence<int, blocking::rows> rows{};
-  constexpr std::make_integer_sequence<int, blocking::vectors> vectors{};
-  constexpr std::make_integer_sequence<int, blocking::rows * blocking::vectors> all{};
-  typename blocking::vector acc[blocking::rows * blocking::vectors];
+  constexpr std::make_integer_sequence<int, Vectors> vectors{};
+  constexpr std::make_integer_sequence<int, blocking::rows * Vectors> all{};
+  typename blocking::vector acc[blocking::rows * Vectors];
   clear_all(all, acc);
   if constexpr (Masked) {
     index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
@@ -126,20 +135,20 @@ HEDDLE_TILE void lane_block(T* out, A const& a, T const* b, T const* weights, co
   } else {
     plain_columns(rows, vectors, acc, a, b + lane, run.lo, run.hi);
   }
-  finish_all<blocking::vectors>(all, acc, out + lane, lane, finish);
+  finish_all<Vectors>(all, acc, out + lane, lane, finish);
 }
 
 /// What becomes of a finished element: it overwrites the old one, is added to it, or is added to it times a factor
 /// of its lane.
 struct overwrite {
   template <class T, class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t) const {
     x.store(out);
   }
 };
 struct add_to {
   template <class T, class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t) const {
     (V::load(out) + x).store(out);
   }
 };
@@ -147,34 +156,65 @@ template <class T>
 struct add_to_scaled {
   T const* factor;
   template <class V>
-  HEDDLE_TILE void operator()(T* out, V const& x, index_t lane) const {
+  HEDDLE_SHIM void operator()(T* out, V const& x, index_t lane) const {
     fma(V::load(out), V::load(factor + lane), x).store(out);
   }
 };
 
-/// out[r] = a's row r times b, for rows in [0, rows); a has unit columns. Writes padded(rows) rows.
-template <class Isa, class T>
-HEDDLE_TILE void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns) {
+/// out[r] = a's row r times b, for rows in [0, rows) and the first `used` lanes, rounded up to whole blocks; a has unit
+/// columns. Writes padded(rows) rows. Vectors: how many are worked on side by side.
+template <class Isa, int Vectors, class T>
+HEDDLE_SHIM void row_product(T* out, T const* a, index_t row_stride, index_t rows, T const* b, index_t columns,
+                             index_t used) {
   using blocking = lane_blocking<Isa, T>;
   column_run const run{0, 0, columns, columns};
   for (index_t r = 0; r < rows; r += blocking::rows) {
     separate_rows<T, blocking::rows> const block(a, row_stride, r, rows);
-    for (int g = 0; g < blocking::groups; ++g)
-      lane_block<Isa, false>(out + r * lanes, block, b, b, run, g * blocking::width * blocking::vectors, overwrite{});
+    for (index_t lane = 0; lane < used; lane += blocking::width * Vectors)
+      lane_block<Isa, false, Vectors>(out + r * lanes, block, b, b, run, lane, overwrite{});
   }
 }
 
 /// out[r] gains the sum over the run's rows c of a[c][r] * b[c]; a has unit columns. Where `weights` is below 0, the
 /// product is left out. Pre: a's rows and out have padded(columns) columns and rows.
 template <class Isa, class T, class Finish>
-HEDDLE_TILE void column_product(T* out, T const* a, index_t row_stride, index_t columns, T const* b, T const* weights,
+HEDDLE_SHIM void column_product(T* out, T const* a, index_t row_stride, index_t columns, T const* b, T const* weights,
                                 column_run const& run, Finish const& finish) {
   using blocking = lane_blocking<Isa, T>;
   static_assert(panel_rows % blocking::rows == 0);
   for (index_t r = 0; r < padded(columns); r += blocking::rows)
-    for (int g = 0; g < blocking::groups; ++g)
-      lane_block<Isa, true>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run,
-                            g * blocking::width * blocking::vectors, finish);
+    for (index_t lane = 0; lane < lanes; lane += blocking::width * blocking::vectors)
+      lane_block<Isa, true, blocking::vectors>(out + r * lanes, adjacent_rows<T>{a + r, row_stride}, b, weights, run,
+                                               lane, finish);
+}
+
+/// The same for the first `used` lanes one by one, columns of a side by side in registers: for few lanes.
+template <class Isa, class T>
+HEDDLE_SHIM void few_lanes_product(T* out, T const* a, index_t row_stride, index_t columns, T const* weights,
+                                   column_run const& run, T const* factor, index_t used) {
+  using V = typename lane_blocking<Isa, T>::vector;
+  constexpr int together = 4;
+  constexpr index_t step = together * V::width;
+  constexpr std::make_integer_sequence<int, together> all{};
+  for (index_t lane = 0; lane < used; ++lane)
+    for (index_t first = 0; first < columns; first += step) {
+      alignas(64) T part[step];
+      if (first + step <= columns) {
+        V acc[together];
+        clear_all(all, acc);
+        for (index_t c = run.lo; c < run.hi; ++c)
+          if (T const w = weights[c * lanes + lane]; !(w < T(0))) gain(all, acc, w, a + c * row_stride + first);
+        store_all(all, acc, part);
+      } else {
+        for (T& x : part) x = T(0);
+        for (index_t c = run.lo; c < run.hi; ++c)
+          if (T const w = weights[c * lanes + lane]; !(w < T(0)))
+            for (index_t d = first; d < columns; ++d)
+              part[d - first] = fma(w, a[c * row_stride + d], part[d - first]);
+      }
+      for (index_t d = first; d < columns && d < first + step; ++d)
+        out[d * lanes + lane] = fma(out[d * lanes + lane], factor[lane], part[d - first]);
+    }
 }
 
 }  // namespace heddle::attention::detail

@@ -18,10 +18,10 @@ struct query_tile {
   index_t first;  ///< row of lane 0
   index_t rows;   ///< lanes in use
 
-  HEDDLE_TILE index_t query(index_t lane) const noexcept { return (first + lane) / group; }
-  HEDDLE_TILE index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
-  HEDDLE_TILE index_t head(index_t lane) const noexcept { return kv_head * group + (first + lane) % group; }
-  HEDDLE_TILE block positions() const noexcept { return {query(0) + seg.offset, query(rows - 1) + 1 + seg.offset}; }
+  HEDDLE_SHIM index_t query(index_t lane) const noexcept { return (first + lane) / group; }
+  HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
+  HEDDLE_SHIM index_t head(index_t lane) const noexcept { return kv_head * group + (first + lane) % group; }
+  HEDDLE_SHIM block positions() const noexcept { return {query(0) + seg.offset, query(rows - 1) + 1 + seg.offset}; }
 };
 
 /// Enough tasks of `rows` rows for any cut of the queries into sequences, over all key heads.
@@ -58,8 +58,8 @@ struct key_tile {
   index_t first;  ///< key of lane 0
   index_t rows;
 
-  HEDDLE_TILE index_t token(index_t lane) const noexcept { return seg.k_begin + first + lane; }
-  HEDDLE_TILE index_t head(index_t) const noexcept { return kv_head; }
+  HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.k_begin + first + lane; }
+  HEDDLE_SHIM index_t head(index_t) const noexcept { return kv_head; }
 };
 
 HEDDLE_FN index_t key_tasks(geometry const& g) {
@@ -98,17 +98,17 @@ struct key_columns {
   std::uint32_t alive;  ///< lanes whose queries see anything at all
   index_t position[lanes];
 
-  HEDDLE_TILE explicit key_columns(query_tile const& tile, std::uint32_t living = ~std::uint32_t{0})
+  HEDDLE_SHIM explicit key_columns(query_tile const& tile, std::uint32_t living = ~std::uint32_t{0})
       : first(0), all(tile.positions()), rows(tile.rows), alive(living) {
     for (index_t lane = 0; lane < rows; ++lane) position[lane] = tile.query(lane) + tile.seg.offset;
   }
   template <class Mask>
-  HEDDLE_TILE block_kind kind(Mask const& mask, index_t begin, index_t end) const {
+  HEDDLE_SHIM block_kind kind(Mask const& mask, index_t begin, index_t end) const {
     block_kind const k = mask.kind(all, {first + begin, first + end});
     return k == block_kind::full && alive != ~std::uint32_t{0} ? block_kind::partial : k;
   }
   template <class Mask>
-  HEDDLE_TILE std::uint32_t bits(Mask const& mask, index_t c) const {
+  HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
     for (index_t lane = 0; lane < rows; ++lane)
       seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
@@ -123,14 +123,14 @@ struct query_columns {
   bool alive[block_columns];  ///< of each column: whether its query sees anything at all
 
   template <class Mask>
-  HEDDLE_TILE block_kind kind(Mask const& mask, index_t begin, index_t end) const {
+  HEDDLE_SHIM block_kind kind(Mask const& mask, index_t begin, index_t end) const {
     block_kind const k = mask.kind({first + begin, first + end}, keys);
     bool all = true;
     for (index_t c = begin; c < end; ++c) all = all && alive[c];
     return k == block_kind::full && !all ? block_kind::partial : k;
   }
   template <class Mask>
-  HEDDLE_TILE std::uint32_t bits(Mask const& mask, index_t c) const {
+  HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
     if (alive[c])
       for (index_t lane = 0; lane < keys.end - keys.begin; ++lane)
@@ -188,7 +188,7 @@ HEDDLE_FN any_mask erase_mask(Mask const& mask) {
 
 /// The lanes [lane, lane + width) of a set of lanes, as a mask of a vector.
 template <class V>
-HEDDLE_TILE mask_t<V> lanes_in(std::uint32_t bits, index_t lane) {
+HEDDLE_SHIM mask_t<V> lanes_in(std::uint32_t bits, index_t lane) {
   using M = mask_t<V>;
   using I = lane_t<M>;
   M bit;
@@ -205,15 +205,19 @@ struct staged {
 
 /// Rows [token, token + rows) of one head as numbers, columns padded by zeros to whole blocks: in place where they
 /// are such, else copied into `room`, which holds rows of padded(columns) numbers.
-template <class T, class In>
-HEDDLE_TILE staged<T> stage_rows(head_rows<In const> const& from, index_t token, index_t head, index_t rows,
+template <class Isa, class T, class In>
+HEDDLE_SHIM staged<T> stage_rows(head_rows<In const> const& from, index_t token, index_t head, index_t rows,
                                  index_t columns, T* room) {
+  using V = typename lane_blocking<Isa, T>::vector;
   index_t const wide = padded(columns);
   if constexpr (std::is_same_v<In, T>)
     if (wide == columns) return {from.row(token, head), from.token_stride};
   for (index_t r = 0; r < rows; ++r) {
     In const* const row = from.row(token + r, head);
-    for (index_t d = 0; d < wide; ++d) room[r * wide + d] = d < columns ? static_cast<T>(row[d]) : T(0);
+    T* const copy = room + r * wide;
+    index_t d = 0;
+    for (; d + V::width <= columns; d += V::width) load_as<V>(row + d).store(copy + d);
+    for (; d < wide; ++d) copy[d] = d < columns ? static_cast<T>(row[d]) : T(0);
   }
   return {room, wide};
 }

@@ -16,6 +16,7 @@ struct op_context {
   std::uint64_t sequence = 0;  ///< from 0
   deadline until;
   double seconds = 0;  ///< of the deadline, for messages
+  spin_budget* spins = nullptr;
 };
 
 /// How a call ended on this rank.
@@ -218,7 +219,7 @@ class collective_call {
 
   /// Step 6.
   HEDDLE_FN void await(op_result& r) {
-    for (backoff pause;;) {
+    for (backoff pause(c_.spins);;) {
       std::uint32_t s = __atomic_load_n(&record_.state, __ATOMIC_ACQUIRE);
       if (own(s) && status_of(s) == op_status::ok) return;
       if (own(s) && status_of(s) == op_status::failed) return take_failure(r, s);

@@ -94,7 +94,8 @@ struct rank_thread {
     try {
       call_rank(*run, rank, comm);
     } catch (error const& e) {
-      bool const passed = e.code() == errc::peer_failed || e.code() == errc::revoked || e.code() == errc::invalid_argument;
+      bool const passed =
+          e.code() == errc::peer_failed || e.code() == errc::revoked || e.code() == errc::invalid_argument;
       failed(std::current_exception(), passed);
       how = text(e.what());
     } catch (std::exception const& e) {

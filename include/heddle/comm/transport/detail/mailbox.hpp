@@ -190,9 +190,10 @@ class mailbox {
     __atomic_store_n(&m.state, std::uint32_t{eager ? message::unused : message::finished}, __ATOMIC_RELEASE);
     if (!eager) notify(group_.seat_of(source));
     if (!fits)
-      throw error(errc::truncated,
-                  make_text("a message of ", size, " bytes came from rank ", source, " where ", to.size, " were expected"),
-                  source);
+      throw error(
+          errc::truncated,
+          make_text("a message of ", size, " bytes came from rank ", source, " where ", to.size, " were expected"),
+          source);
     if (cancelled)
       throw error(errc::peer_failed, make_text("rank ", source, " gave up while its message was copied"), source);
   }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/optim/adam.hpp>
+#include <heddle/optim/rule.hpp>
+#include <heddle/optim/sgd.hpp>
+
+#include <support/catch.hpp>
+#include <support/executors.hpp>
+
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+// A rule of the minimum members: p <- p - lr·g, with no state.
+struct plain_descent {
+  static constexpr int arrays = 0;
+  static char const* key(int) { return ""; }
+
+  struct formula {
+    optim::detail::step_pointers<float, 0> at;
+    float lr;
+    void prepare(index_t) {}
+    template <class V>
+    HEDDLE_TILE void operator()(V& p, V const& g, V*) const {
+      p = V(p - mul(g, splat<V>(lr)));
+    }
+  };
+  template <executor E>
+  void step(E& exec, view<float, 1> p, view<float const, 1> g, optim::state_views<float, 0> const& s,
+            view<index_t, 1> applied, optim::step_args<float> const& a) const {
+    optim::detail::submit_step(exec, formula{optim::detail::checked(p, g, s, applied, a), static_cast<float>(a.lr)});
+  }
+};
+}  // namespace
+
+TEST_CASE("the rules of the library and one of the user are update rules", "[optim]") {
+  STATIC_REQUIRE(optim::update_rule_for<optim::sgd, serial_executor, float>);
+  STATIC_REQUIRE(optim::update_rule_for<optim::adam, reference_executor, double>);
+  STATIC_REQUIRE(optim::update_rule_for<plain_descent, serial_executor, float>);
+  STATIC_REQUIRE_FALSE(optim::update_rule_for<plain_descent, serial_executor, double>);
+}
+
+TEMPLATE_LIST_TEST_CASE("a rule without state steps and counts, over several tiles", "[optim]", test::executor_cases) {
+  TestType setup;
+  index_t const n = 2 * optim::detail::step_tile + 5;
+  std::vector<float> p(static_cast<std::size_t>(n), 1.0f), g(p.size(), 0.5f);
+  index_t applied = 41;
+  plain_descent().step(setup.exec, view<float, 1>(p.data(), dims<1>(n)), view<float const, 1>(g.data(), dims<1>(n)),
+                       optim::state_views<float, 0>{}, view<index_t, 1>(&applied, dims<1>(1)), {.lr = 0.5});
+  setup.exec.synchronize();
+  CHECK(p == std::vector<float>(p.size(), 0.75f));
+  CHECK(applied == 42);
+}
+
+TEST_CASE("a power in fp64, by squaring", "[optim]") {
+  CHECK(optim::detail::power(0.5, 0) == 1);
+  CHECK(optim::detail::power(0.5, 10) == 1.0 / 1024);
+  CHECK(optim::detail::power(3, 5) == 243);
+  CHECK(optim::detail::power(0.999, 1000) == Approx(0.36769542477096373).epsilon(1e-13));
+}
