@@ -42,7 +42,8 @@ class ours {
 
   double seconds(threads_executor& exec) {
     double const start = bench::now(bench::watch_for(exec.concurrency()));
-    matmul(exec, input(a_, s_.m, s_.k, s_.at), input(b_, s_.k, s_.n, s_.bt), view<float, 2>(c_.data(), dims<2>(s_.m, s_.n)));
+    matmul(exec, input(a_, s_.m, s_.k, s_.at), input(b_, s_.k, s_.n, s_.bt),
+           view<float, 2>(c_.data(), dims<2>(s_.m, s_.n)));
     return bench::now(bench::watch_for(exec.concurrency())) - start;
   }
 
@@ -79,7 +80,8 @@ void keep_fast(peer_list& peers) {
     t.push_back(HUGE_VAL);
     if (p->prepare(probe))
       for (int i = 0; i < 5; ++i) t.back() = std::min(t.back(), p->seconds(1));
-    std::printf("peer %-24s 512 cubed, 1 thread: %6.1f Gflop/s\n", p->name().c_str(), 2e-9 * 512 * 512 * 512 / t.back());
+    std::printf("peer %-24s 512 cubed, 1 thread: %6.1f Gflop/s\n", p->name().c_str(),
+                2e-9 * 512 * 512 * 512 / t.back());
     least = std::min(least, t.back());
   }
   peer_list kept;
@@ -102,7 +104,8 @@ void compare(shape const& s, int threads, threads_executor& exec, peer_list cons
     if (threads > 1) usleep(40000);
   }
   double const t = bench::median(us);
-  std::printf("%-15s t%d  ours %6.1f Gflop/s (%2.0f %% of peak)", s.name, threads, flops / t * 1e-9, flops / t * 1e-7 / peak);
+  std::printf("%-15s t%d  ours %6.1f Gflop/s (%2.0f %% of peak)", s.name, threads, flops / t * 1e-9,
+              flops / t * 1e-7 / peak);
   if (s.size.m == 1) std::printf(", %.1f GB/s", 4e-9 * s.size.k * static_cast<double>(s.size.n) / t);
   if (!best) {
     std::printf("\nevidence matmul.f32.%s.t%d absent no_peer_found\n", s.name, threads);

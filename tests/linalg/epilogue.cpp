@@ -49,10 +49,11 @@ TEMPLATE_LIST_TEST_CASE("epilogue: bias, residual and activation", "[linalg]", t
   std::vector<float> const bias = test::random_floats(70, 5, 1), residual = test::random_floats(30 * 80, 6, 1);
   require_applied(setup.exec, epilogue::add_bias<float>{bias.data()},
                   [&](float x, index_t, index_t col) { return x + bias[static_cast<std::size_t>(col)]; });
-  require_applied(setup.exec, epilogue::add_residual<float>{residual.data(), 80}, [&](float x, index_t row, index_t col) {
-    return x + residual[static_cast<std::size_t>(row * 80 + col)];
-  });
-  require_applied(setup.exec, epilogue::activation<squashed>{}, [](float x, index_t, index_t) { return heddle::tanh(x); });
+  require_applied(
+      setup.exec, epilogue::add_residual<float>{residual.data(), 80},
+      [&](float x, index_t row, index_t col) { return x + residual[static_cast<std::size_t>(row * 80 + col)]; });
+  require_applied(setup.exec, epilogue::activation<squashed>{},
+                  [](float x, index_t, index_t) { return heddle::tanh(x); });
 }
 
 TEMPLATE_LIST_TEST_CASE("epilogue: one after the other, in order", "[linalg]", test::executor_cases) {

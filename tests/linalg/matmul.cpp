@@ -65,7 +65,8 @@ TEMPLATE_LIST_TEST_CASE("matmul: a long sum of narrow ones does not stop growing
   // Few rows, few columns, one register tile and many.
   for (index_t const m : {1, 3, 16, 40})
     for (index_t const n : {1, 5, 40}) {
-      std::vector<bf16> const a(static_cast<std::size_t>(m * 1000), bf16(1.0f)), b(static_cast<std::size_t>(n * 1000), bf16(1.0f));
+      std::vector<bf16> const a(static_cast<std::size_t>(m * 1000), bf16(1.0f));
+      std::vector<bf16> const b(static_cast<std::size_t>(n * 1000), bf16(1.0f));
       std::vector<bf16> narrow(static_cast<std::size_t>(m * n), bf16(none));
       std::vector<float> wide(static_cast<std::size_t>(m * n), none);
       matmul(setup.exec, matrix(a.data(), m, 1000), matrix(b.data(), 1000, n), matrix(narrow.data(), m, n));
@@ -93,7 +94,8 @@ TEST_CASE("matmul refuses extents that do not fit", "[linalg]") {
   serial_executor exec;
   float a[24] = {}, c[24] = {};
   auto const two = [&](index_t m, index_t k, index_t k2, index_t n, index_t cm, index_t cn) {
-    return refusal([&] { matmul(exec, matrix<float const>(a, m, k), matrix<float const>(a, k2, n), matrix(c, cm, cn)); });
+    return refusal(
+        [&] { matmul(exec, matrix<float const>(a, m, k), matrix<float const>(a, k2, n), matrix(c, cm, cn)); });
   };
   REQUIRE(two(2, 3, 3, 4, 2, 4) == "accepted");
   REQUIRE(holds(two(2, 3, 4, 4, 2, 4), "the columns of a must be the rows of b"));

@@ -2,6 +2,7 @@
 #include "products.hpp"
 
 #include <heddle/backend/cpu/matmul_kernel.hpp>
+#include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/tile/targets.hpp>
 
@@ -10,8 +11,8 @@ using namespace heddle;
 namespace {
 
 // Large enough that every way to cut and pack a product is taken on this or that executor.
-constexpr index_t sizes[][3] = {{1, 1500, 40}, {3, 1100, 4100}, {40, 3, 700}, {61, 130, 300}, {200, 65, 70}, {45, 530, 520},
-                                {15, 40, 9000}};
+constexpr index_t sizes[][3] = {{1, 1500, 40}, {3, 1100, 4100}, {40, 3, 700}, {61, 130, 300},
+                                {200, 65, 70}, {45, 530, 520},  {15, 40, 9000}};
 
 template <class T, class C>
 void require_same_everywhere(index_t m, index_t n, index_t k) {

@@ -7,7 +7,8 @@ namespace {
 
 template <class T, class C, class Executor>
 void require_all_layouts(Executor& exec) {
-  for (auto const& size : {dims<3>(1, 19, 33), dims<3>(4, 33, 7), dims<3>(17, 1, 9), dims<3>(15, 35, 18), dims<3>(30, 3, 31)})
+  for (auto const& size :
+       {dims<3>(1, 19, 33), dims<3>(4, 33, 7), dims<3>(17, 1, 9), dims<3>(15, 35, 18), dims<3>(30, 3, 31)})
     for (int which = 0; which < 8; ++which) {
       test::product_problem p = test::transposed({2, size[0], size[1], size[2]}, which);
       p.c.transposed = which & 4;

@@ -55,7 +55,8 @@ struct matmul_fn {
                      b.extent(1));
       check_overlap(a, b, c);
       observed_span scope(exec, span_of(a, b, c));
-      if (c.size() != 0) run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
+      if (c.size() != 0)
+        run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
   }
 

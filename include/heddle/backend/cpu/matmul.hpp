@@ -27,8 +27,10 @@ inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 16 
 /// b is read in place below this size: it then stays in the L2 cache by itself.
 inline constexpr index_t in_place_bytes = 1024 * 1024;
 
-inline constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
+/// The multiple of `step` at or above x.
+HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 
+/// The cuts of one product, by shape and number of workers. Pre: mr, nr >= 1; workers >= 1.
 template <class I>
 HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int workers) {
   constexpr index_t size = sizeof(typename I::number);
@@ -47,7 +49,8 @@ HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int worke
   if (plan.row_parts > row_tiles) plan.row_parts = row_tiles;
   plan.part_tiles = (row_tiles + plan.row_parts - 1) / plan.row_parts;
   index_t const panels = (plan.chunk + nr - 1) / nr;
-  if (plan.row_parts < 2 * workers && workers > 1) plan.column_parts = round_up(workers * 2, plan.row_parts) / plan.row_parts;
+  if (plan.row_parts < 2 * workers && workers > 1)
+    plan.column_parts = round_up(workers * 2, plan.row_parts) / plan.row_parts;
   if (plan.column_parts > panels) plan.column_parts = panels;
   return plan;
 }
@@ -89,7 +92,8 @@ HEDDLE_FN void run_pieces(T const* left, T const* right, index_t step, index_t k
     bool const last = p + 1 == pieces;
     T* const to = merges == 0 && !last ? waiting + slot * size : tile;
     dispatch_isa(chain_body<T>{}, left + from * plan.mr, right + from * step, step, depth, to, plan.nr);
-    for (int i = 0; i < merges; ++i) dispatch_isa(add_body<T>{}, static_cast<T const*>(waiting + --slot * size), tile, used);
+    for (int i = 0; i < merges; ++i)
+      dispatch_isa(add_body<T>{}, static_cast<T const*>(waiting + --slot * size), tile, used);
     if (merges > 0 && !last) __builtin_memcpy(waiting + slot * size, tile, static_cast<std::size_t>(used) * sizeof(T));
   }
 }

@@ -20,7 +20,8 @@ namespace cpu {
 
 /// Depth of one chain; longer products are cut here and the pieces added along the canonical tree.
 inline constexpr index_t chain_depth = 4096;
-inline constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
+/// Chains of one element; at least one.
+HEDDLE_FN constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
 
 /// The inputs of one product as kernels see them: raw pointers and 64-bit strides.
 template <class A>
@@ -103,14 +104,14 @@ struct chain_body {
   }
 };
 
-/// right = left + right, n numbers in whole vectors.
+/// to = to + other, n numbers in whole vectors. A sum of two has one value, whichever comes first.
 template <class T>
 struct add_body {
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, T const* const& left, T* const& right, index_t const& n) const {
+  HEDDLE_SHIM void operator()(Isa, T const* const& other, T* const& to, index_t const& n) const {
     constexpr int lanes = Isa::template lanes<T>;
     using V = vec<T, lanes, lanes>;
-    for (index_t i = 0; i < n; i += lanes) (V::load(left + i) + V::load(right + i)).store(right + i);
+    for (index_t i = 0; i < n; i += lanes) (V::load(to + i) + V::load(other + i)).store(to + i);
   }
 };
 
@@ -144,7 +145,8 @@ HEDDLE_SHIM void finish_one(O const& out, typename O::number value, index_t row,
 struct store_body {
   template <class Isa, class O>
   HEDDLE_SHIM void operator()(Isa, O const& out, typename O::number const* const& sums, index_t const& pitch,
-                              index_t const& row, index_t const& rows, index_t const& col, index_t const& columns) const {
+                              index_t const& row, index_t const& rows, index_t const& col,
+                              index_t const& columns) const {
     constexpr int lanes = Isa::template lanes<typename O::number>;
     using V = vec<typename O::number, lanes, lanes>;
     bool const by_vector = out.c_column == 1 && !out.swapped;

@@ -43,28 +43,46 @@ template <int W>
 inline constexpr int log2_of = W <= 1 ? 0 : 1 + log2_of<W / 2>;
 
 template <class V, class A, int... I>
-HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, V* rows) {
-  ((rows[I] = I < lines ? load_as<V>(from + I * line) : V::zero()), ...);
+HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, V* rows) {
+  ((rows[I] = load_as<V>(from + I * line)), ...);
 }
 template <class V, class A, int... I>
-HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, index_t n, V* rows) {
-  ((rows[I] = I < lines ? load_as<V>(from + I * line, n) : V::zero()), ...);
+HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, index_t lines, index_t n,
+                            V* rows) {
+  // Of a line that is not there nothing is read.
+  ((rows[I] = load_as<V>(from + (I < lines ? I * line : 0), I < lines ? n : 0)), ...);
+}
+template <class V, class T, int... I>
+HEDDLE_SHIM void store_lines(std::integer_sequence<int, I...>, V const* rows, T* to, index_t pitch) {
+  (rows[I].store(to + I * pitch), ...);
 }
 template <class V, class T, int... I>
 HEDDLE_SHIM void store_lines(std::integer_sequence<int, I...>, V const* rows, T* to, index_t pitch, index_t n) {
   ((I < n ? rows[I].store(to + I * pitch) : void()), ...);
 }
 
-/// Up to W lines whose elements are adjacent along k, from `from` on: rows[d] becomes step d of all lines, for
+/// Up to W lines whose elements are adjacent along k, from `from` on: step d of all lines goes to to[d * pitch], for
 /// n <= W steps. Missing lines are zero.
-template <class V, class A>
-HEDDLE_SHIM void load_transposed(A const* from, index_t line, index_t lines, index_t n, V* rows) {
-  using each = std::make_integer_sequence<int, V::width>;
-  if (n >= V::width)
-    load_lines(each{}, from, line, lines, rows);
+template <class V, class A, class T>
+HEDDLE_SHIM void pack_square(A const* from, index_t line, index_t lines, index_t n, T* to, index_t pitch) {
+  constexpr int W = V::width;
+  using each = std::make_integer_sequence<int, W>;
+  V rows[W];
+  if (n >= W && lines >= W)
+    load_lines(each{}, from, line, rows);
   else
     load_lines(each{}, from, line, lines, n, rows);
-  transpose_square<log2_of<V::width>>(rows);
+  transpose_square<log2_of<W>>(rows);
+  if (n >= W)
+    store_lines(each{}, rows, to, pitch);
+  else
+    store_lines(each{}, rows, to, pitch, n);
+}
+
+/// n elements, or a whole vector; zeros behind them.
+template <class V, class A>
+HEDDLE_SHIM V load_up_to(A const* from, index_t n) {
+  return n >= V::width ? load_as<V>(from) : load_as<V>(from, n);
 }
 
 /// Packs up to Width lines of one operand over all of k: to[d * Width + line]. `across` is the stride between lines,
@@ -76,19 +94,17 @@ HEDDLE_SHIM void pack_lines(A const* from, index_t across, index_t step, index_t
     // What a last vector writes too much belongs to the next step, which comes later.
     for (index_t d = 0; d < k; ++d)
       for (int g = 0; g < groups; ++g)
-        (lines >= (g + 1) * W ? load_as<V>(from + d * step + g * W) : load_as<V>(from + d * step + g * W, lines - g * W))
-            .store(to + d * Width + g * W);
+        load_up_to<V>(from + d * step + g * W, lines - g * W).store(to + d * Width + g * W);
   } else if (step == 1) {
     for (index_t d = 0; d < k; d += W)
-      for (int g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
-        V rows[W];
+      for (index_t g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
         index_t const n = k - d < W ? k - d : index_t{W};
-        load_transposed(from + g * W * across + d, across, lines - g * W, n, rows);
-        store_lines(std::make_integer_sequence<int, W>{}, rows, to + d * Width + g * W, index_t{Width}, n);
+        pack_square<V>(from + g * W * across + d, across, lines - g * W, n, to + d * Width + g * W, index_t{Width});
       }
   } else {
     for (index_t d = 0; d < k; ++d)
-      for (index_t i = 0; i < Width; ++i) to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
+      for (index_t i = 0; i < Width; ++i)
+        to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
   }
 }
 
