@@ -113,12 +113,14 @@
 #if defined(__CUDACC__)
 #define HEDDLE_HD __host__ __device__
 #define HEDDLE_DEVICE_PASS_QUIET _Pragma("nv_exec_check_disable")
+#define HEDDLE_NVCC 1  // its front end knows no packs as arguments of builtins
 #pragma nv_diag_suppress 2648  // "abi_tag ignored" on member templates, which is not so
 #pragma nv_diag_suppress 554
 #pragma nv_diag_suppress 1675  // GCC unroll is for the host compiler
 #else
 #define HEDDLE_HD
 #define HEDDLE_DEVICE_PASS_QUIET
+#define HEDDLE_NVCC 0
 #endif
 
 /// Marks every inline function, function template and member function of heddle, on its first declaration.

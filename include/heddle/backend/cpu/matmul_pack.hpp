@@ -15,11 +15,15 @@ namespace detail {
 /// The lower and the upper halves of two vectors, lane by lane in turns.
 template <class V, int... I>
 HEDDLE_SHIM void interleave(std::integer_sequence<int, I...>, V const& a, V const& b, V& lower, V& upper) {
-  namespace r = heddle::detail::registers;
   constexpr int W = sizeof...(I);
+#if HEDDLE_NVCC
+  ((lower.lane[I] = (I % 2 ? b : a).lane[I / 2], upper.lane[I] = (I % 2 ? b : a).lane[W / 2 + I / 2]), ...);
+#else
+  namespace r = heddle::detail::registers;
   auto const x = r::reg<W>(a.lane), y = r::reg<W>(b.lane);
   r::reg<W>(lower.lane) = __builtin_shufflevector(x, y, (I / 2 + I % 2 * W)...);
   r::reg<W>(upper.lane) = __builtin_shufflevector(x, y, (W / 2 + I / 2 + I % 2 * W)...);
+#endif
 }
 template <class V, int... I>
 HEDDLE_SHIM void shuffle_rows(std::integer_sequence<int, I...>, V const* in, V* out) {
