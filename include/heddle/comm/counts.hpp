@@ -24,8 +24,9 @@ inline constexpr int traffic_kinds = 12;
 
 /// The name of a category as the enumeration spells it.
 HEDDLE_FN char const* name(traffic kind) noexcept {
-  constexpr char const* names[] = {"point_to_point", "barrier",    "broadcast", "reduce",  "all_reduce", "reduce_scatter",
-                                   "all_gather",     "gather",     "scatter",   "all_to_all", "split",   "check"};
+  constexpr char const* names[] = {"point_to_point", "barrier",        "broadcast",  "reduce",
+                                   "all_reduce",     "reduce_scatter", "all_gather", "gather",
+                                   "scatter",        "all_to_all",     "split",      "check"};
   int const i = static_cast<int>(kind);
   return i >= 0 && i < traffic_kinds ? names[i] : "unknown";
 }
