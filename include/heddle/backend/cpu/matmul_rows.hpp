@@ -60,6 +60,26 @@ struct stream_body {
   }
 };
 
+/// sum += a(r, [d, d + W)) times a whole square of b.
+template <class V, class I, int... K>
+HEDDLE_SHIM void multiply_row(std::integer_sequence<int, K...>, I const& in, V const* square, index_t r, index_t d,
+                              V& sum) {
+  auto const* const a = in.a + r * in.a_row + d * in.a_step;
+  ((sum = fma(V::splat(static_cast<lane_t<V>>(a[K * in.a_step])), square[K], sum)), ...);
+}
+/// The same for all rows, which are named one by one so that their sums stay in registers.
+template <class V, class I>
+HEDDLE_SHIM void multiply_square(I const& in, decltype(I::b) from, index_t d, V& s0, V& s1, V& s2, V& s3) {
+  constexpr std::make_integer_sequence<int, V::width> each{};
+  V square[V::width];
+  load_lines(each, from, in.b_column, square);
+  transpose_square<log2_of<V::width>>(square);
+  multiply_row(each, in, square, 0, d, s0);
+  if (in.m > 1) multiply_row(each, in, square, 1, d, s1);
+  if (in.m > 2) multiply_row(each, in, square, 2, d, s2);
+  if (in.m > 3) multiply_row(each, in, square, 3, d, s3);
+}
+
 /// The same where steps of k are adjacent: squares of W columns and W steps. Lines of the sums are `pitch` apart.
 struct dot_body {
   template <class Isa, class I>
@@ -68,14 +88,20 @@ struct dot_body {
     using T = typename I::number;
     constexpr int W = Isa::template lanes<T>;
     using V = vec<T, W, W>;
-    constexpr index_t ahead = 1024 / sizeof(*in.b);  // lines far apart share L1 sets, so this goes to the L2 cache
+    constexpr index_t ahead = 512 / sizeof(*in.b);
     alignas(64) T square[W * W];
     for (index_t c = 0; c < n; c += W) {
-      V acc[few_rows] = {V::zero(), V::zero(), V::zero(), V::zero()};
       auto const* const lines = in.b + (col + c) * in.b_column;
-      for (index_t d = from; d < to; d += W) {
+      V s0 = V::zero(), s1 = s0, s2 = s0, s3 = s0;
+      index_t d = from;
+      if (n - c >= W)
+        for (; d + W <= to; d += W) {
+          for (index_t i = 0; i < W; ++i) __builtin_prefetch(lines + d + i * in.b_column + ahead);
+          multiply_square(in, lines + d, d, s0, s1, s2, s3);
+        }
+      V acc[few_rows] = {s0, s1, s2, s3};
+      for (; d < to; d += W) {
         index_t const steps = to - d < W ? to - d : index_t{W};
-        for (index_t i = 0; i < W; ++i) __builtin_prefetch(lines + d + i * in.b_column + ahead, 0, 2);
         pack_square<V>(lines + d, in.b_column, n - c, steps, square, index_t{W});
         for (index_t r = 0; r < in.m; ++r) {
           auto const* const a = in.a + r * in.a_row + d * in.a_step;
