@@ -98,10 +98,12 @@ void compare(shape const& s, int threads, threads_executor& exec, peer_list cons
   int const runs = flops > 4e9 ? least_runs : 21;
   std::vector<double> us, them;
   for (int i = 0; i < runs; ++i) {
+    // One call before each that counts: both sides then have their threads awake.
+    mine.seconds(exec);
     us.push_back(mine.seconds(exec));
-    if (best) them.push_back(best->seconds(threads));
-    // The peer's threads spin for a while after their work.
-    if (threads > 1) usleep(40000);
+    if (!best) continue;
+    best->seconds(threads);
+    them.push_back(best->seconds(threads));
   }
   double const t = bench::median(us);
   std::printf("%-15s t%d  ours %6.1f Gflop/s (%2.0f %% of peak)", s.name, threads, flops / t * 1e-9,
