@@ -78,6 +78,7 @@ void apply_preset(settings& s, examples::flags const& f) {
   s.sizes.positions = s.seq;
   s.sizes.recompute = s.recompute;
   if (s.batch == 0) s.batch = 4 * s.microbatches;
+  if (!f.given("warmup") && s.warmup > s.steps / 10) s.warmup = s.steps / 10;
 }
 
 [[noreturn]] void refuse(std::string const& what) { throw examples::usage_error(what); }
@@ -159,7 +160,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("lr", &s.lr, "highest learning rate", 0.0, 10.0);
   f.number("min-lr", &s.min_lr, "learning rate at the end", 0.0, 10.0);
   f.choice("lr-schedule", &s.lr_schedule, {"constant", "linear", "cosine"}, "how the rate falls");
-  f.number("warmup", &s.warmup, "steps until the highest rate", index_t{0}, index_t{1} << 40);
+  f.number("warmup", &s.warmup, "steps until the highest rate, at most a tenth of a short run", index_t{0}, index_t{1} << 40);
   f.number("weight-decay", &s.weight_decay, "decoupled weight decay", 0.0, 10.0);
   f.number("clip", &s.clip, "limit of the global gradient norm; 0: none", 0.0, 1e9);
   f.number("seed", &s.seed, "of parameters and data");
