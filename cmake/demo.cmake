@@ -27,7 +27,7 @@ if(NOT status EQUAL 0)
 endif()
 
 set(missing "")
-foreach(artefact metrics.jsonl loss.svg pipeline.svg trace.json)
+foreach(artefact metrics.jsonl loss.svg pipeline.svg trace.json sample.txt checkpoint/latest)
   if(NOT EXISTS ${OUT}/${artefact})
     list(APPEND missing ${artefact})
   endif()

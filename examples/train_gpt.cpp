@@ -160,7 +160,8 @@ void declare(examples::flags& f, settings& s) {
   f.number("lr", &s.lr, "highest learning rate", 0.0, 10.0);
   f.number("min-lr", &s.min_lr, "learning rate at the end", 0.0, 10.0);
   f.choice("lr-schedule", &s.lr_schedule, {"constant", "linear", "cosine"}, "how the rate falls");
-  f.number("warmup", &s.warmup, "steps until the highest rate, at most a tenth of a short run", index_t{0}, index_t{1} << 40);
+  f.number("warmup", &s.warmup, "steps until the highest rate, at most a tenth of a short run", index_t{0},
+           index_t{1} << 40);
   f.number("weight-decay", &s.weight_decay, "decoupled weight decay", 0.0, 10.0);
   f.number("clip", &s.clip, "limit of the global gradient norm; 0: none", 0.0, 1e9);
   f.number("seed", &s.seed, "of parameters and data");
@@ -183,8 +184,8 @@ int run(int argc, char** argv) {
   f.parse(argc, argv);
   apply_preset(s, f);
   check(s);
-  make_output_folder(s);
   examples::text_data const text = load_text(s);
+  make_output_folder(s);
   std::signal(SIGINT, on_interrupt);
   train_function const train = s.arch == "gpt2" ? (s.bf16 ? train_gpt2_bf16 : train_gpt2_f32)
                                                 : (s.bf16 ? train_llama_bf16 : train_llama_f32);

@@ -126,9 +126,10 @@ void compare_meshes(char const* type, totals& t) {
         w.dp = dp;
         w.gpipe = k & 1;
         w.zero = k & 2;
-        w.recompute = (turn / 3) & 1;
-        w.threads = 1 + ((turn / 2) & 1);
-        hd::isa const wanted = turn % 2 ? hd::isa::avx2 : hd::isa::avx512;
+        int const c = turn / 4;  // one of the other eight combinations per mesh
+        w.recompute = c & 1;
+        w.threads = 1 + ((c >> 1) & 1);
+        hd::isa const wanted = (c >> 2) & 1 ? hd::isa::avx2 : hd::isa::avx512;
         hd::isa const set = static_cast<int>(wanted) <= static_cast<int>(best) ? wanted : best;
         hd::force_isa(set);
         outcome const o = train<T>(w, steps, "", "");

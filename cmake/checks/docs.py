@@ -63,7 +63,7 @@ def table():
 
 # What an operation includes to submit tile programs.
 RUN_TILES = {"heddle/tile/run.hpp", "heddle/nn/elementwise.hpp", "heddle/algorithm/transform.hpp",
-             "heddle/algorithm/detail/reduce.hpp"}
+             "heddle/algorithm/detail/row_layout.hpp"}
 
 
 def cell(folder, op, backend, tuned, has_tiles):

@@ -48,7 +48,7 @@ class journal {
   double bigram_ = 0;
   heddle::index_t first_ = 0;
   std::int64_t started_ns_ = 0, train_ns_ = 0;
-  double last_held_out_ = -1, held_out_shown_ = -1;
+  double last_held_out_ = -1;
   std::vector<heddle::report::chart_point> train_, valid_;
   std::unique_ptr<heddle::report::json_lines> metrics_;
   std::unique_ptr<heddle::report::progress> progress_;

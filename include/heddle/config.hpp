@@ -13,7 +13,7 @@
 #endif
 
 #if defined(__FAST_MATH__)
-#error "heddle promises bits: compile without -ffast-math (use order::relaxed where speed matters more)"
+#error "heddle promises bits: compile without -ffast-math"
 #endif
 
 // Vectors are passed between functions that are always inlined, so the ABI that g++ warns of is never used.
@@ -21,7 +21,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
-/// Contract level: 0 off, 1 cheap checks (default with NDEBUG), 2 all (default without), 3 with communication.
+/// Contract level: 0 off, 1 cheap checks (default with NDEBUG), 2 all (default without), 3 is reserved and as 2.
 #if !defined(HEDDLE_CONTRACTS)
 #if defined(NDEBUG)
 #define HEDDLE_CONTRACTS 1

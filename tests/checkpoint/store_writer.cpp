@@ -132,7 +132,7 @@ TEST_CASE("a full disk is named and leaves the save before", "[checkpoint]") {
   make_directories(root / folder_name(id));
   REQUIRE(::symlink("/dev/full", temporary.c_str()) == 0);  // every write to it finds the disk full
   CHECK_THROWS_WITH(test::save_rank(root.path(), id, 0, 1),
-                    Catch::Contains("No space left on device: free some space or choose another --out"));
+                    Catch::Contains("No space left on device: free some space or choose another folder"));
   CHECK_FALSE(file_exists(temporary));
   CHECK(list_directory(root / folder_name(id)).empty());
   CHECK(usable_step(root.path()) == 20);

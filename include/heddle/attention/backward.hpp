@@ -36,7 +36,7 @@ struct backward_operands {
     index_t const kv_head = head / g.group();
     T slope = T(1);
     T const s = detail::score(rules.rule, g.dk, q.row(query, head), k.row(key, kv_head), &slope);
-    T const p = exp_weight(s - *lse.row(query, head));
+    T const p = score_weight(s - *lse.row(query, head));
     T const dp = dot<T>(g.dv, dout.row(query, head), v.row(key, kv_head));
     return {p, heddle::mul(heddle::mul(p, dp - *delta.row(query, head)), slope)};
   }

@@ -23,9 +23,9 @@ struct merge_work {
     for (index_t head = 0; head < heads; ++head) {
       T const x = *lse_a.row(token, head), y = *lse_b.row(token, head);
       T const max = y > x ? y : x, base = monoid::base(max);
-      T const sum = exp_weight(x - base) + exp_weight(y - base);
+      T const sum = score_weight(x - base) + score_weight(y - base);
       T const both = sum == T(0) ? monoid::lowest : max + heddle::log(sum);
-      T const of_a = exp_weight(x - monoid::base(both)), of_b = exp_weight(y - monoid::base(both));
+      T const of_a = score_weight(x - monoid::base(both)), of_b = score_weight(y - monoid::base(both));
       T const *from_a = a.row(token, head), *from_b = b.row(token, head);
       T* const to = out.row(token, head);
       for (index_t d = 0; d < columns; ++d) {

@@ -18,7 +18,7 @@ namespace detail {
 /// double), so that one step of scaling is enough. Pre: x <= 80, or NaN, which stays; above that the result is
 /// arbitrary.
 template <real_lanes V>
-HEDDLE_TILE V exp_weight(V const& x) {
+HEDDLE_TILE V score_weight(V const& x) {
   using T = lane_t<V>;
   using facts = heddle::detail::facts_of<V>;
   using bits = heddle::detail::bits_of<V>;
@@ -90,10 +90,10 @@ struct softmax_monoid {
     if (n == 0) return;
     T max = s.max;
     for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
-    T const from = base(max), shrink = detail::exp_weight(s.max - from);
+    T const from = base(max), shrink = detail::score_weight(s.max - from);
     T sum = T(0);
     for (index_t c = 0; c < n; ++c) {
-      scores[c] = detail::exp_weight(scores[c] - from);
+      scores[c] = detail::score_weight(scores[c] - from);
       sum += scores[c];
     }
     for (index_t d = 0; d < s.width(); ++d) {
@@ -108,7 +108,7 @@ struct softmax_monoid {
   template <class State, class Other>
   HEDDLE_HD_FN static void combine(State& into, Other const& from) {
     T const max = from.max > into.max ? from.max : into.max;
-    T const a = detail::exp_weight(into.max - base(max)), b = detail::exp_weight(from.max - base(max));
+    T const a = detail::score_weight(into.max - base(max)), b = detail::score_weight(from.max - base(max));
     into.sum = heddle::mul(a, into.sum) + heddle::mul(b, from.sum);
     for (index_t d = 0; d < into.width(); ++d)
       into.acc[d] = heddle::mul(a, into.acc[d]) + heddle::mul(b, from.acc[d]);

@@ -27,7 +27,7 @@ namespace detail {
   char const* reason = ::strerror_r(code, buffer, sizeof buffer);
   bool const full = code == ENOSPC || code == EDQUOT || code == EFBIG;
   throw error(errc::file, make_text("can't ", verb, " ", path.c_str(), ": ", reason,
-                                    full ? ": free some space or choose another --out" : ""));
+                                    full ? ": free some space or choose another folder" : ""));
 }
 HEDDLE_FN void check_file(bool good, char const* verb, std::string const& path) {
   if (!good) file_failed(verb, path, errno);

@@ -16,7 +16,6 @@ struct cuda_tag;
 struct sim_tag;  ///< device kernels on the CPU
 
 struct matmul_fn;
-struct gemv_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
@@ -71,6 +70,8 @@ HEDDLE_FN void run_kernel(Executor& exec, Arguments const&... arguments) {
     using form = kernel<Operation, backend>;
     if constexpr (declaration::template check<form>()) form::run(exec, arguments...);
   } else {
+    static_assert(requires { Operation::generic(exec, arguments...); },
+                  "this operation has no form on the executor's backend: see docs/backend.md");
     Operation::generic(exec, arguments...);
   }
 }

@@ -13,7 +13,7 @@ namespace heddle::model {
 
 /// What a step tells the host, the same on every rank.
 struct step_result {
-  float loss = 0;     ///< mean over all targets of the step
+  float loss = 0;     ///< mean over all targets of the step; none is ignored
   double norm = 0;    ///< of all gradients, before clipping
   bool skipped = false;  ///< the norm was not finite: nothing was changed
 };

@@ -18,7 +18,7 @@ struct gradient_step {
 ///
 /// repeatable, relaxed: ascending into one buffer. elastic: along the tree over all microbatches of the step, so that
 /// the bits do not depend on how they are dealt out; what is left are the maximal subtrees inside the rank's range.
-/// Memory: `slots()` buffers: 1 or 2, or up to ceil(log2 m) + 1.
+/// Memory: `slots()` buffers: 1 or 2; elastic: `tree_slots`, at most 2 ceil(log2 m) + 1.
 class gradient_sum {
  public:
   /// The rank's microbatches [lo, hi) of `all`. Pre: 0 <= lo <= hi <= all, all >= 1.

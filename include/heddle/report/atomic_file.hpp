@@ -21,7 +21,9 @@ namespace heddle::report {
 namespace detail {
 /// Throws for what the operating system just refused.
 [[noreturn]] HEDDLE_FN void file_failed(char const* action, std::string const& path, int code) {
-  throw error(errc::file, make_text("can't ", action, " '", path.c_str(), "': ", std::strerror(code)));
+  bool const full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+  throw error(errc::file, make_text("can't ", action, " '", path.c_str(), "': ", std::strerror(code),
+                                    full ? ": free some space or choose another folder" : ""));
 }
 
 /// Writes all of `data`, or says why not. Post: returns 0, or the operating system's error.

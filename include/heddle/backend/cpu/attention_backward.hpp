@@ -62,7 +62,7 @@ HEDDLE_SHIM void grade_columns(backward_state<T> const& s, T cap, visibility con
       slope = fma(-u, u, V::splat(T(1)));
       score = mul(V::splat(cap), u);
     }
-    V const weight = exp_weight(score - statistic<PerLane, V>(s.lse, c, lane));
+    V const weight = score_weight(score - statistic<PerLane, V>(s.lse, c, lane));
     V const excess = V::load(s.scores + c * lanes + lane) - statistic<PerLane, V>(s.delta, c, lane);
     mul(mul(weight, excess), slope).store(s.scores + c * lanes + lane);
     select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(T(-1))).store(at);

@@ -49,6 +49,9 @@ class runner {
                    stage_memory<Compute>& memory, stage_links<Comm>& links, host_space& communication, index_t rows)
       : compute_(&compute), stage_(&stage), plan_(&plan), order_(&order), device_(device), memory_(&memory),
         links_(&links), times_(order.on(device).size()), now_(nullptr), poison_(false) {
+    HEDDLE_EXPECTS(order.stages == order.devices && !is_lowered(order),
+                   "the runner takes schedules of one stage a device, without messages of their own", order.stages,
+                   order.devices);
     index_t const width = stage.source.width();
     if (!stage.last)
       activation_out_ = make_owned<box>(compute, communication, links.activation_out, 1, rows, width);

@@ -52,7 +52,7 @@ HEDDLE_SHIM void weigh_columns(T* scores, visibility const& seen, index_t begin,
                                V const& base, V& sum, T hidden) {
   for (index_t c = begin; c < end; ++c) {
     T* const at = scores + c * lanes + lane;
-    V weight = exp_weight(V::load(at) - base);
+    V weight = score_weight(V::load(at) - base);
     sum = sum + weight;
     if constexpr (Masked) weight = select(lanes_in<V>(seen.bits[c], lane), weight, V::splat(hidden));
     weight.store(at);
@@ -104,7 +104,7 @@ HEDDLE_SHIM void weigh_block(T* scores, T* max, T* sum, T* factor, visibility co
     for (int part = 0; part < 3; part += 2) hide_scores<V>(scores, seen, edge[part], edge[part + 1], lane);
     V const before = V::load(max + lane);
     V const most = largest_score(scores + lane, run.lo, run.hi, before);
-    V const base = select(most == lowest, V::zero(), most), shrink = exp_weight(before - base);
+    V const base = select(most == lowest, V::zero(), most), shrink = score_weight(before - base);
     V total = V::zero();
     for (int part = 0; part < 3; ++part)
       if (part == 1)
