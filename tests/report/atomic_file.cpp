@@ -82,7 +82,8 @@ TEST_CASE("a failure names the file and leaves nothing behind", "[report]") {
   report::write_file(f.at("a"), "old");
   {
     small_disk const full(4096);
-    CHECK(failure(f.at("a"), std::string(100000, 'x')) == "file: can't write '" + f.at("a") + "': File too large");
+    CHECK(failure(f.at("a"), std::string(100000, 'x')) ==
+          "file: can't write '" + f.at("a") + "': File too large: free some space or choose another folder");
   }
   CHECK(f.read("a") == "old");
   CHECK(f.names().size() == 1);
