@@ -131,7 +131,7 @@ template <class In>
 HEDDLE_FN span backward_span(setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const elements = 2 * (g.tokens_q * g.heads_q + g.tokens_k * g.heads_kv) * (g.dk + g.dv);
-  span s;
+  span s{};
   s.operation = "attention.backward";
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = elements * static_cast<index_t>(sizeof(In));

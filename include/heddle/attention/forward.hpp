@@ -62,7 +62,7 @@ HEDDLE_FN span forward_span(setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const q_bytes = g.tokens_q * g.heads_q * static_cast<index_t>(g.dk * sizeof(In) + g.dv * sizeof(Out));
   index_t const kv_bytes = g.tokens_k * g.heads_kv * (g.dk + g.dv) * static_cast<index_t>(sizeof(In));
-  span s;
+  span s{};
   s.operation = "attention.forward";
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = q_bytes + kv_bytes;

@@ -73,7 +73,7 @@ struct matmul_fn {
   }
   template <class A, class B, class C>
   static HEDDLE_FN span span_of(A const& a, B const& b, C const& c) {
-    span s;
+    span s{};
     s.operation = "matmul";
     s.shape[0] = c.extent(0);
     s.shape[1] = c.extent(1);

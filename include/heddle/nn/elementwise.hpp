@@ -81,7 +81,7 @@ HEDDLE_FN void map_elements(E& exec, char const* operation, F const& f, Y const&
                    x.extent(1), y.extent(0), y.extent(1))),
    ...);
   if (y.empty()) return;
-  span s;
+  span s{};
   s.operation = operation;
   s.shape[0] = y.extent(0);
   s.shape[1] = y.extent(1);
