@@ -125,12 +125,7 @@ lane_clang() {
 
 lane_asan() { cmake --workflow --preset asan-ubsan; }
 
-# The folders whose code runs in several threads. The thread sanitizer does not know OpenMP's runtime.
-lane_tsan() {
-  TSAN_OPTIONS="halt_on_error=1 second_deadlock_stack=1" cmake -DCXX=clang++ -DBUILD_DIR=build/tsan \
-    "-DFLAGS=-O1 -g1 -fno-omit-frame-pointer -fsanitize=thread" "-DFOLDERS=exec;comm;pipeline;parallel;model" \
-    -DOPTIONS=-DHEDDLE_WITH_OPENMP=OFF -P cmake/test.cmake
-}
+lane_tsan() { cmake --workflow --preset tsan; }
 
 # Ten seconds of libFuzzer for each parser.
 lane_fuzz() {
