@@ -86,7 +86,7 @@ void journal::draw_loss() {
   if (bigram_ > 0)
     c.series.emplace_back("byte bigram", std::vector<hd::report::chart_point>{{train_.front().x, bigram_},
                                                                              {train_.back().x, bigram_}});
-  hd::report::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
+  hd::checkpoint::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
 }
 
 void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
@@ -118,7 +118,7 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
                  at_ns.end - at_ns.ready);
     }
   }
-  hd::report::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
+  hd::checkpoint::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
   trace.write(s_->out + "/trace.json");
 }
 
