@@ -136,12 +136,14 @@ void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::mo
               train_.back().y);
   if (last_held_out_ >= 0) std::printf(", held out %.4f", last_held_out_);
   if (bigram_ > 0) std::printf(" (byte bigram %.4f)", bigram_);
-  std::printf("\n");
+  std::printf("; %.0f tokens/s\n", tokens / seconds);
   if (s_->memory)
     std::printf("memory predicted %zu reserved %zu\n", predicted_.total(), measured.total());
-  if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
-  if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
-  std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  if (s_->evidence) {
+    if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
+    if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
+    std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  }
   std::fflush(stdout);
 }
 
