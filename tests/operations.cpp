@@ -21,6 +21,9 @@
 #include <heddle/nn/rms_norm.hpp>
 #include <heddle/nn/rope.hpp>
 #include <heddle/nn/softmax.hpp>
+#include <heddle/optim/adam.hpp>
+#include <heddle/optim/clip.hpp>
+#include <heddle/optim/sgd.hpp>
 
 #include <support/catch.hpp>
 #include <support/executors.hpp>
@@ -234,6 +237,35 @@ TEMPLATE_LIST_TEST_CASE("the join of partial attention says what it moves and do
   auto const lse_a = m.matrix<float>(2, 3), lse_b = m.matrix<float>(2, 3), lse = m.matrix<float>(2, 3);
   expect_work(setup.exec, 1, 4 * 3 * (n + 6), 3 * n,
               [&](auto& e) { attention::merge(e, a, lse_a, b, lse_b, out, lse); });
+}
+
+TEMPLATE_LIST_TEST_CASE("an optimizer step says what it moves and does", "[operations]", cases) {
+  TestType setup;
+  memory m;
+  index_t const n = 100;
+  auto const p = m.vector<float>(n), first = m.vector<float>(n), second = m.vector<float>(n);
+  auto const g = m.vector<float const>(n);
+  auto const applied = m.vector<index_t>(1);
+  auto const one = m.vector<float>(1);
+  auto const norm = m.vector<double>(1);
+  auto const skip = m.vector<std::int32_t>(1);
+  optim::step_args<float> args;
+  optim::state_views<float, 2> moments;
+  moments.array[0] = first, moments.array[1] = second;
+  optim::state_views<float, 1> momentum;
+  momentum.array[0] = first;
+  expect_work(setup.exec, 1, 28 * n, 15 * n, [&](auto& e) { optim::adam{}.step(e, p, g, moments, applied, args); });
+  expect_work(setup.exec, 1, 20 * n, 4 * n, [&](auto& e) { optim::sgd{}.step(e, p, g, momentum, applied, args); });
+  args.clip = one.data();
+  args.weight_decay = 0.1;
+  optim::adam ridge;
+  ridge.mode = optim::decay_mode::l2;
+  optim::sgd nesterov;
+  nesterov.momentum = 0.5, nesterov.nesterov = true;
+  expect_work(setup.exec, 1, 28 * n, 18 * n, [&](auto& e) { ridge.step(e, p, g, moments, applied, args); });
+  expect_work(setup.exec, 1, 20 * n, 9 * n, [&](auto& e) { nesterov.step(e, p, g, momentum, applied, args); });
+  expect_work(setup.exec, 1, 8 + 4 + 4, 0,
+              [&](auto& e) { optim::clip_from_norm(e, view<double const, 1>(norm), 1.0, one, skip); });
 }
 
 TEMPLATE_LIST_TEST_CASE("a tile program is asked only where someone looks", "[operations]", cases) {
