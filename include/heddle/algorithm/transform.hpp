@@ -26,6 +26,12 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   template <class Ctx>
   struct shared {};
   HEDDLE_FN bool unit_columns() const { return out.unit_columns() && in.unit_columns(); }
+  HEDDLE_FN span work() const {
+    return {.operation = "transform",
+            .shape = {out.rows.extent(0), out.rows.extent(1)},
+            .bytes = out.bytes() + in.bytes(),
+            .flops = out.rows.size() * tile::flops_of<F>};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(out.row_count(), Ctx::rows);

@@ -6,8 +6,8 @@
 namespace heddle {
 
 /// What `submit()` would take and do on an executor, without running anything: every operation that it submits is
-/// asked for its scratch, and its work is dropped. Flops and bytes are those of operations that open a span: matmul,
-/// attention and element-wise ones.
+/// asked for its scratch, flops and bytes, and its work is dropped. The figures are those that an observer of the same
+/// calls sees; see `span` for what they count.
 ///
 /// Pre: the executor has no open scratch frame; views may point nowhere, since no element is touched.
 /// Post: the executor is as it was; nothing was allocated.

@@ -55,6 +55,7 @@ struct map_program {
   F f;
   view<Y, 2> y;
   operands<X...> x;
+  char const* operation;
 
   template <class Ctx>
   struct shared {
@@ -62,6 +63,13 @@ struct map_program {
   };
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(y) && x.unit_columns(); }
+  HEDDLE_FN span work() const {
+    constexpr index_t bytes = static_cast<index_t>(sizeof(Y) + (sizeof(X) + ... + 0));
+    return {.operation = operation,
+            .shape = {y.extent(0), y.extent(1)},
+            .bytes = y.size() * bytes,
+            .flops = y.size() * tile::flops_of<F>};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(y.extent(0), Ctx::rows);
@@ -81,15 +89,8 @@ HEDDLE_FN void map_elements(E& exec, char const* operation, F const& f, Y const&
                    x.extent(1), y.extent(0), y.extent(1))),
    ...);
   if (y.empty()) return;
-  span s{};
-  s.operation = operation;
-  s.shape[0] = y.extent(0);
-  s.shape[1] = y.extent(1);
-  s.bytes = y.size() * index_t{sizeof(typename Y::value_type)} +
-            ((x.size() * index_t{sizeof(typename X::value_type)}) + ... + 0);
-  observed_span scope(exec, s);
   tile::run(exec, map_program<F, typename Y::value_type, typename X::value_type...>{
-                      f, canonical(y), operands<typename X::value_type...>{canonical_input(x)...}});
+                      f, canonical(y), operands<typename X::value_type...>{canonical_input(x)...}, operation});
 }
 
 }  // namespace detail

@@ -2,9 +2,17 @@
 #pragma once
 
 #include <heddle/core/arith.hpp>
+#include <heddle/core/extents.hpp>
 
 namespace heddle {
 namespace tile {
+
+/// What one call of F on one element counts in `span::flops`: its constant `flops`, where it has one, else 1.
+template <class F>
+inline constexpr index_t flops_of = 1;
+template <class F>
+  requires requires { F::flops; }
+inline constexpr index_t flops_of<F> = F::flops;
 
 /// Callables that tile programs need again and again: they take numbers and vectors alike.
 struct plus_fn {
@@ -30,6 +38,7 @@ struct minimum_fn {
   }
 };
 struct pass_fn {
+  static constexpr index_t flops = 0;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V const& a) const {

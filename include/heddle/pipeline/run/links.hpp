@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/comm/communicator.hpp>
+#include <heddle/comm/point_to_point.hpp>
 #include <heddle/core/tensor.hpp>
 #include <heddle/exec/queued.hpp>
 #include <heddle/exec/serial_executor.hpp>
@@ -87,9 +88,7 @@ class outbox {
 /// Receives a matrix as work of the compute queue. Pre: contiguous.
 template <communicator Comm, executor Compute, class T>
 HEDDLE_FN void receive_into(Compute& compute, Comm& link, int peer, channel key, view<T, 2> const& to) {
-  Comm* const from = &link;
-  mutable_bytes const bytes = bytes_of(to);
-  compute.for_each_tile(1, [from, peer, key, bytes](index_t, int) { from->receive(peer, key, bytes); });
+  heddle::receive(link, compute, to, peer, key);
 }
 
 }  // namespace heddle::pipeline
