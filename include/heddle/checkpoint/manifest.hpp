@@ -3,6 +3,7 @@
 
 #include <heddle/checkpoint/crc32c.hpp>
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/layout.hpp>
 
 /// @file

@@ -171,6 +171,20 @@ HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep, 
 }
 }  // namespace detail
 
+/// Removes a save that failed: what one rank wrote of it, or all of it (rank -1, once no rank writes any more), and its
+/// folder where that leaves it empty. A save whose manifest stands is complete and left alone. Errors: none; what can't
+/// be removed goes with the next commit().
+HEDDLE_FN void abandon(std::string const& root, save_id const& id, index_t rank = -1) noexcept {
+  try {
+    std::string const folder = root + "/" + folder_name(id);
+    if (file_exists(folder + "/" + manifest_name)) return;
+    for (std::string const& name : list_directory(folder))
+      if (rank < 0 || name.compare(0, file_name(rank).size(), file_name(rank)) == 0) remove_file(folder + "/" + name);
+    ::rmdir(folder.c_str());
+  } catch (...) {  // the failure that led here is the one to report
+  }
+}
+
 /// Makes a save count, after every rank has finished its part: manifest, then `latest`, then old saves are deleted.
 ///
 /// Pre: one rank calls it; `files` holds what finish_rank() returned, one per rank; keep >= 1. Post: the save is the
