@@ -63,7 +63,7 @@ class rank_writer {
     std::string const temporary = path + ".tmp." + std::to_string(id_.attempt);
     make_directories(folder);
     hook_(save_point::folder_made);
-    rank_file result;
+    rank_file result{};
     try {
       result = write(temporary);
     } catch (...) {
