@@ -46,6 +46,9 @@ journal::journal(settings const& s, hd::model::trainer_options const& o, example
               mib(memory.activations), mib(memory.communication), mib(memory.workspace));
   if (bigram_ > 0)
     std::printf("train_gpt: a byte bigram has a cross entropy of %.4f nats on the held-out text\n", bigram_);
+  if (!s.random_tokens && s.eval_every > 0 && text.valid.size() <= static_cast<std::size_t>(s.seq))
+    std::printf("train_gpt: no held-out loss: %zu bytes are held out, too few for a sequence; give more text, or a "
+                "larger --valid-fraction\n", text.valid.size());
   std::fflush(stdout);
 }
 

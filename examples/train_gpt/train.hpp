@@ -64,8 +64,8 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
   if (reports) log = std::make_unique<journal>(s, options, text, trainer.predicted(), first);
 
   window_source const train_on{&s, &text.train, options.sequences, 1};
-  window_source const held_out{&s, text.valid.size() > static_cast<std::size_t>(s.seq) ? &text.valid : &text.train,
-                               options.sequences, 2};
+  window_source const held_out{&s, &text.valid, options.sequences, 2};
+  bool const can_evaluate = s.random_tokens || text.valid.size() > static_cast<std::size_t>(s.seq);
   auto const schedule = schedule_of(s);
   auto evaluate = [&](index_t rounds) {
     double sum = 0;
@@ -84,7 +84,7 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     std::int64_t const begin = heddle::deadline::now_ns();
     heddle::model::step_result const r = trainer.step(done, schedule(done), train_on);
     ++done;
-    bool const evaluates = s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
+    bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
     double const held = evaluates ? evaluate(done == s.steps ? 8 : 2) : -1;
     double const waited = waiting_share(trainer, world);
     if (log) log->step(done, r, held, schedule(done - 1), begin, waited);
