@@ -89,7 +89,8 @@ class trainer {
   }
 
   /// One optimizer step on fresh data: `data(step, microbatch, tokens, targets)` writes one microbatch, whose
-  /// microbatch index counts over all ranks.
+  /// microbatch index counts over all ranks. Loss and gradient are those of the mean over the targets that the sink
+  /// counts (`ignore_index` is not): 0 with a zero gradient where none does.
   template <class Data>
   HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
     step_ = number;
@@ -190,7 +191,18 @@ class trainer {
     part const own = state_.microbatches(options_);
     for (index_t m = 0; m < own.size; ++m)
       data(step_, own.offset + m, tokens_.data() + m * rows, targets_.data() + m * rows);
-    *scale_.data() = 1.0f / static_cast<float>(options_.microbatches * rows);
+    count_targets();
+  }
+
+  /// The gradient is that of a mean, so how many targets count must be known on every replica before a backward pass.
+  HEDDLE_FN void count_targets() {
+    std::int64_t* const valid = valid_.data();
+    *valid = 0;
+    for (index_t i = 0; i < targets_.size(); ++i) *valid += state_.stage.sink.counts(targets_.data()[i]) ? 1 : 0;
+    all_reduce(replicas(), *compute_, view<std::int64_t const, 1>(valid_.view()), valid_.view());
+    float* const scale = scale_.data();
+    compute_->for_each_tile(
+        1, [valid, scale](index_t, int) { *scale = *valid > 0 ? 1.0f / static_cast<float>(*valid) : 0.0f; });
   }
 
   /// Both uses of a tied parameter on different stages: the source adds them and hands the sum back.
@@ -277,7 +289,8 @@ class trainer {
     float const sum = tree_reduce(
         options_.microbatches, [this](index_t m) { return all_losses_.data()[m]; },
         [](float a, float b) { return a + b; });
-    return sum / static_cast<float>(options_.microbatches * options_.rows());
+    std::int64_t const valid = *valid_.data();
+    return valid > 0 ? sum / static_cast<float>(valid) : 0.0f;
   }
 
   Compute* compute_;
@@ -297,7 +310,8 @@ class trainer {
   typename Model::template parameters<nn::in_use<T>> weights_;
   tensor<std::int32_t, 1> tokens_, targets_;
   tensor<float, 1> losses_, all_losses_, scale_, clip_, tie_;
-  tensor<std::int64_t, 1> counts_;
+  tensor<std::int64_t, 1> counts_;  // of each microbatch, as the sink writes them beside its sums
+  tensor<std::int64_t, 1> valid_;   // of the step, over all replicas
   tensor<std::int32_t, 1> skip_;
   tensor<double, 1> norm_;
   tensor<std::uint64_t, 1> square_sum_;

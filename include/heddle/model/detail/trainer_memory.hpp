@@ -40,6 +40,7 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   losses_ = tensor<float, 1>(e, w, dims<1>(local));
   counts_ = tensor<std::int64_t, 1>(e, w, dims<1>(local));
   all_losses_ = tensor<float, 1>(e, w, dims<1>(options_.microbatches));
+  valid_ = tensor<std::int64_t, 1>(e, w, dims<1>(1));
   scale_ = tensor<float, 1>(e, w, dims<1>(1));
   clip_ = tensor<float, 1>(e, w, dims<1>(1));
   skip_ = tensor<std::int32_t, 1>(e, w, dims<1>(1));
