@@ -46,7 +46,7 @@ TEST_CASE("elastic bits do not depend on mesh, schedule, ZeRO or recomputation",
   for (mesh_case const& c : cases) {
     CAPTURE(c.pp, c.dp, c.gpipe, c.zero, c.recompute);
     model::trainer_options o = test::tiny_options(c.pp, c.dp);
-    if (c.gpipe) o.order = model::pipeline_order::gpipe;
+    if (c.gpipe) o.schedule = model::pipeline_order::gpipe;
     o.shard_optimizer = c.zero;
     test::seen const other = train_tiny<compute>(tiny_model(c.recompute), o, 4);
     CHECK(other.losses == one.losses);
@@ -62,7 +62,7 @@ TEST_CASE("repeatable bits do not depend on schedule, deferred weights, ZeRO or 
   test::seen const first = train_tiny<compute>(tiny_model(), o, 3);
   for (int k = 1; k < 4; ++k) {
     CAPTURE(k);
-    o.order = k & 1 ? model::pipeline_order::gpipe : model::pipeline_order::one_forward_one_backward;
+    o.schedule = k & 1 ? model::pipeline_order::gpipe : model::pipeline_order::one_forward_one_backward;
     o.backward = k & 2 ? pipeline::backward_form::deferred : pipeline::backward_form::split;
     o.shard_optimizer = k == 2;
     test::seen const other = train_tiny<compute>(tiny_model(k == 3), o, 3);

@@ -220,7 +220,7 @@ class trainer {
     }
     int const other = state_.stage.first ? options_.mesh.pp - 1 : 0;
     auto const mine = place(state_.tie_bucket());
-    channel const key = make_channel(3);
+    channel const key = make_channel(static_cast<unsigned>(pipeline::traffic::tied_gradient));
     if (state_.stage.last) {
       send(stages(), *compute_, mine, other, key);
       receive(stages(), *compute_, mine, other, key);
