@@ -20,7 +20,7 @@ namespace heddle::model {
 /// waits for it, then lets its queues run dry, and only then frees memory.
 /// Sync: construction and `step` are collective over all ranks.
 /// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 class trainer {
  public:
   using state_type = rank_state<Model, T>;
