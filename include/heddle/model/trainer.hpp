@@ -81,11 +81,7 @@ class trainer {
     compute_->synchronize();
     index_t const size = state_.list.records()[record].size, at = state_.list.stored_at(record);
     for (index_t e = 0; e < size; ++e) parameters_.data()[at + e] = static_cast<T>(value(e));
-    if constexpr (optimizer_type::has_master)
-      for (auto const& p : optimizer_->pieces())
-        if (p.parameter == static_cast<index_t>(record) && optimizer_->stored(p))
-          for (index_t e = p.range.lo; e < p.range.hi; ++e)
-            optimizer_->array(optimizer_type::arrays).data()[p.offset + e - p.range.lo] = value(e);
+    optimizer_->fill_masters(static_cast<index_t>(record), value);
   }
 
   /// One optimizer step on fresh data: `data(step, microbatch, tokens, targets)` writes one microbatch, whose
