@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "artefacts.hpp"
 
+#include <heddle/model/description.hpp>
 #include <heddle/report/chrome_trace.hpp>
 #include <heddle/report/schedule_timeline.hpp>
 
@@ -10,13 +11,12 @@ namespace hd = heddle;
 using hd::index_t;
 
 std::vector<std::pair<std::string, std::string>> describe_run(settings const& s) {
-  auto const n = [](auto v) { return std::to_string(v); };
-  return {{"program", "train_gpt"},        {"arch", s.arch},
-          {"vocabulary", n(s.sizes.vocabulary)}, {"layers", n(s.sizes.layers)},
-          {"width", n(s.sizes.width)},     {"heads", n(s.sizes.heads)},
-          {"key_heads", n(s.sizes.key_heads)}, {"hidden", n(s.sizes.hidden)},
-          {"positions", n(s.sizes.positions)}, {"tied", s.sizes.tied ? "1" : "0"},
-          {"seed", n(s.seed)},             {"tokenizer", "bytes"}};
+  using style = hd::model::decoder_style;
+  auto meta = hd::model::to_meta({s.arch == "gpt2" ? style::gpt2 : style::llama, s.sizes});
+  meta.insert(meta.begin(), {"program", "train_gpt"});
+  meta.emplace_back("seed", std::to_string(s.seed));
+  meta.emplace_back("tokenizer", "bytes");
+  return meta;
 }
 
 hd::text stop_message(settings const& s, index_t done) {

@@ -89,7 +89,7 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     double const waited = waiting_share(trainer, world);
     if (log) log->step(done, r, held, schedule(done - 1), begin, waited);
     // All ranks stop after the same step: the flag of the first rank decides.
-    std::int64_t stop[1] = {stop_requested};
+    std::int64_t stop[1] = {stop_requested.load()};
     heddle::broadcast(world, exec, heddle::view<std::int64_t, 1>(stop, heddle::dims<1>(1)), 0);
     exec.synchronize();
     stopped = stop[0] != 0;

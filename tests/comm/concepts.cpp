@@ -35,7 +35,8 @@ struct sum_of_text {
 
 TEST_CASE("concepts of comm hold for their models and refuse others", "[comm]") {
   STATIC_REQUIRE(transport<thread_communicator>);
-  STATIC_REQUIRE(communicator<thread_communicator>);
+  STATIC_REQUIRE(failable_communicator<thread_communicator>);
+  STATIC_REQUIRE_FALSE(failable_communicator<counting<thread_communicator>>);
   STATIC_REQUIRE(transport<counting<thread_communicator>>);
   STATIC_REQUIRE(transport<mail_transport>);
   STATIC_REQUIRE(transport<alone>);
