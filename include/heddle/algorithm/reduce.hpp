@@ -43,6 +43,12 @@ struct reduce_blocks_program : plain_unless<is_lanewise<M> && takes_lanes<F, In.
   struct shared : std::conditional_t<lanes, columns<Ctx>, nothing> {};
 
   HEDDLE_FN bool unit_columns() const { return in.unit_columns(); }
+  HEDDLE_FN span work() const {
+    return {.operation = "reduce.blocks",
+            .shape = {n},
+            .bytes = in.bytes() + element_bytes(results),
+            .flops = n * (1 + tile::flops_of<F>)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(results.extent(0), Ctx::rows);
@@ -100,6 +106,12 @@ struct reduce_results_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = "reduce",
+            .shape = {blocks},
+            .bytes = blocks * static_cast<index_t>(sizeof(value)) + static_cast<index_t>(sizeof(R)),
+            .flops = blocks};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return 1;
@@ -143,6 +155,7 @@ HEDDLE_FN void reduce_to(E& exec, R const& result, M const& m, typename M::value
 // An element as a value of the monoid.
 template <class T>
 struct as_value {
+  static constexpr index_t flops = 0;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE auto operator()(V const& v) const {

@@ -20,12 +20,22 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   row_layout<Out> out;
   row_layouts<In const...> in;
 
-  HEDDLE_FN transform_program(F const& call, row_layout<Out> const& o, row_layouts<In const...> const& i)
-      : f(call), out(o), in(i) {}
+  char const* operation;
+  index_t rows, columns;  // of the operands as they were given
+
+  HEDDLE_FN transform_program(F const& call, row_layout<Out> const& o, row_layouts<In const...> const& i,
+                              char const* name, index_t r, index_t c)
+      : f(call), out(o), in(i), operation(name), rows(r), columns(c) {}
 
   template <class Ctx>
   struct shared {};
   HEDDLE_FN bool unit_columns() const { return out.unit_columns() && in.unit_columns(); }
+  HEDDLE_FN span work() const {
+    return {.operation = operation,
+            .shape = {rows, columns},
+            .bytes = out.bytes() + in.bytes(),
+            .flops = rows * columns * tile::flops_of<F>};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(out.row_count(), Ctx::rows);
@@ -54,16 +64,11 @@ HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F co
                    in.extent(In::rank() - 1), out.extent(0), out.extent(Out::rank() - 1))),
    ...);
   if (out.empty()) return;
-  span s{};
-  s.operation = operation;
-  for (std::size_t i = 0; i < Out::rank(); ++i) s.shape[i] = out.extent(i);
-  s.bytes = out.size() * index_t{sizeof(typename Out::value_type)} +
-            ((in.size() * index_t{sizeof(typename In::value_type)}) + ...);
-  observed_span scope(exec, s);
   bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
   tile::run(exec, transform_program<F, typename Out::element_type, typename In::value_type...>(
                       f, make_row_layout(canonical(out), contiguous, transform_fold),
-                      make_row_layouts(contiguous, transform_fold, in...)));
+                      make_row_layouts(contiguous, transform_fold, in...), operation,
+                      Out::rank() == 1 ? 1 : out.extent(0), out.extent(Out::rank() - 1)));
 }
 
 }  // namespace detail

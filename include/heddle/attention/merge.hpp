@@ -67,6 +67,12 @@ struct merge_fn {
     expect_numbers(lse_a);
     expect_numbers(lse_b);
     expect_numbers(lse);
+    observed_span<Executor> const scope(exec, [&] {
+      return span{.operation = "attention.merge",
+                  .shape = {tokens, heads, columns},
+                  .bytes = element_bytes(a, b, out, lse_a, lse_b, lse),
+                  .flops = 3 * a.size()};
+    });
     exec.for_each_tile(tokens, detail::merge_work<number>{
                                    heads, columns, detail::rows_of(canonical_input(a)),
                                    detail::rows_of(canonical_input(b)), detail::rows_of(out),

@@ -19,6 +19,7 @@ HEDDLE_TILE V constant(double c) {
 }
 
 struct gelu_tanh_value {
+  static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -27,6 +28,7 @@ struct gelu_tanh_value {
   }
 };
 struct gelu_tanh_gradient {
+  static constexpr index_t flops = 18;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -39,6 +41,7 @@ struct gelu_tanh_gradient {
   }
 };
 struct gelu_erf_value {
+  static constexpr index_t flops = 5;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -46,6 +49,7 @@ struct gelu_erf_value {
   }
 };
 struct gelu_erf_gradient {
+  static constexpr index_t flops = 11;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -60,6 +64,7 @@ HEDDLE_TILE V sigmoid(V x) {
   return constant<V>(1) / (constant<V>(1) + exp(-x));
 }
 struct silu_value {
+  static constexpr index_t flops = 3;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -67,6 +72,7 @@ struct silu_value {
   }
 };
 struct silu_gradient {
+  static constexpr index_t flops = 8;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -75,6 +81,7 @@ struct silu_gradient {
   }
 };
 struct swiglu_value {
+  static constexpr index_t flops = 4;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V gate, V up) const {
@@ -82,6 +89,7 @@ struct swiglu_value {
   }
 };
 struct swiglu_gate_gradient {
+  static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V gate, V up, V dy) const {

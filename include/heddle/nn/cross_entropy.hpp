@@ -41,6 +41,13 @@ struct cross_entropy_program {
     typename Ctx::template column_of<value> peak, lse, hit, mean, loss;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits); }
+  HEDDLE_FN span work() const {
+    index_t const capping = cap > value(0) ? 3 : 0;
+    return {.operation = "cross_entropy",
+            .shape = {logits.extent(0), logits.extent(1)},
+            .bytes = element_bytes(logits, targets, loss, lse),
+            .flops = logits.size() * (4 + capping + (smoothing != value(0) ? 1 + capping : 0))};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(logits.extent(0), Ctx::rows);
@@ -117,6 +124,12 @@ struct cross_entropy_backward_program {
     typename Ctx::template column_of<value> factor;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  HEDDLE_FN span work() const {
+    return {.operation = "cross_entropy_backward",
+            .shape = {logits.extent(0), logits.extent(1)},
+            .bytes = element_bytes(logits, targets, lse, dlogits),
+            .flops = logits.size() * (cap > value(0) ? 13 : 6)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(logits.extent(0), Ctx::rows);
@@ -166,6 +179,12 @@ struct cross_entropy_total_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return true; }
+  HEDDLE_FN span work() const {
+    return {.operation = "cross_entropy_total",
+            .shape = {loss.extent(0)},
+            .bytes = element_bytes(loss, targets, sum, count),
+            .flops = loss.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return 1;

@@ -24,6 +24,13 @@ struct embedding_program {
   HEDDLE_FN bool unit_columns() const {
     return tile::has_unit_columns(table) && tile::has_unit_columns(positions) && tile::has_unit_columns(y);
   }
+  HEDDLE_FN span work() const {
+    bool const placed = positions.extent(0) > 0;
+    return {.operation = "embedding",
+            .shape = {y.extent(0), y.extent(1)},
+            .bytes = element_bytes(tokens, y) + y.size() * static_cast<index_t>(sizeof(T) + (placed ? sizeof(P) : 0)),
+            .flops = placed ? y.size() : 0};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(tokens.extent(0), Ctx::rows);
@@ -66,6 +73,13 @@ struct embedding_weight_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy) && tile::has_unit_columns(dtable); }
+
+  HEDDLE_FN span work() const {
+    return {.operation = sequence > 0 ? "position_backward" : "embedding_backward",
+            .shape = {dy.extent(0), dtable.extent(0), dtable.extent(1)},
+            .bytes = element_bytes(tokens, dy, dtable),
+            .flops = dy.size()};
+  }
 
   static constexpr index_t block = 64;  // table rows of a tile: one scan of the tokens serves them all
   template <class Ctx>

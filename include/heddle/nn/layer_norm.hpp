@@ -26,6 +26,12 @@ struct layer_norm_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight) &&
            tile::has_unit_columns(bias);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, bias, y, mean, rstd),
+            .flops = 8 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -72,6 +78,12 @@ struct layer_norm_backward_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
            tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm_backward_input",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, mean, rstd, dy, dx),
+            .flops = 14 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -114,6 +126,12 @@ struct layer_norm_weight_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm_backward_weight",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, mean, rstd, dy, dweight, dbias),
+            .flops = 5 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(dweight.extent(0), Ctx::strip);

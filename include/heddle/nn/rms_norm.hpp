@@ -25,6 +25,12 @@ struct rms_norm_program {
   HEDDLE_FN bool unit_columns() const {
     return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, y, rstd),
+            .flops = 4 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -65,6 +71,12 @@ struct rms_norm_backward_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
            tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm_backward_input",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, rstd, dy, dx),
+            .flops = 9 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -103,6 +115,12 @@ struct rms_norm_weight_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm_backward_weight",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, rstd, dy, dweight),
+            .flops = 3 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(dweight.extent(0), Ctx::strip);

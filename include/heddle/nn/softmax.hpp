@@ -26,6 +26,12 @@ struct softmax_program {
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(y); }
 
+  HEDDLE_FN span work() const {
+    return {.operation = "softmax",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, y),
+            .flops = 5 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -78,6 +84,12 @@ struct softmax_backward_program {
     return tile::has_unit_columns(y) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx);
   }
 
+  HEDDLE_FN span work() const {
+    return {.operation = "softmax_backward",
+            .shape = {y.extent(0), y.extent(1)},
+            .bytes = element_bytes(y, dy, dx),
+            .flops = 4 * y.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(y.extent(0), Ctx::rows);

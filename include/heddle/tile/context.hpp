@@ -64,7 +64,8 @@ concept tile_context = requires(C& ctx, typename C::template column_of<float>& c
 /// A kernel written once. `shared<Ctx>` is the memory that one tile needs, `tiles<Ctx>()` how many tiles there are, and
 /// the call operator does one of them. Trivially copyable, at most 384 bytes.
 /// Optional: `unit_columns()`, false where an operand's columns are not adjacent in memory; a type `plain`, where its
-/// callables know no vectors. Both choose plain loops on the CPU.
+/// callables know no vectors: both choose plain loops on the CPU. `span work() const`, what it is and does as observers
+/// and plans see it (exec/observer.hpp).
 template <class P, class Ctx>
 concept tile_program = std::is_trivially_copyable_v<P> &&(sizeof(P) <= 384) && requires(P const& p, Ctx& ctx) {
   typename P::template shared<Ctx>;

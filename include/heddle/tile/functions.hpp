@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/extents.hpp>
 #include <heddle/core/monoid.hpp>
 
 namespace heddle {
 namespace tile {
 
+/// What one call of F on one element counts in `span::flops`: its constant `flops`, where it has one, else 1.
+template <class F>
+inline constexpr index_t flops_of = 1;
+template <class F>
+  requires requires { F::flops; }
+inline constexpr index_t flops_of<F> = F::flops;
+
 /// The argument itself, a number or a vector.
 struct pass_fn {
+  static constexpr index_t flops = 0;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V const& a) const {

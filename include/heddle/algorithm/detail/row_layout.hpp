@@ -17,6 +17,7 @@ struct row_layout {
   index_t fold;
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(rows); }
+  HEDDLE_FN index_t bytes() const { return element_bytes(rows); }
   HEDDLE_HD_FN index_t row_count() const { return fold > 0 ? tile::ceil_div(rows.extent(1), fold) : rows.extent(0); }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -45,6 +46,7 @@ struct row_layouts;
 template <>
 struct row_layouts<> {
   HEDDLE_FN bool unit_columns() const { return true; }
+  HEDDLE_FN index_t bytes() const { return 0; }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx, class G, class... Ref>
   HEDDLE_TILE void with(index_t, G const& g, Ref const&... refs) const {
@@ -57,6 +59,7 @@ struct row_layouts<T, Rest...> {
   row_layouts<Rest...> rest;
 
   HEDDLE_FN bool unit_columns() const { return first.unit_columns() && rest.unit_columns(); }
+  HEDDLE_FN index_t bytes() const { return first.bytes() + rest.bytes(); }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx, class G, class... Ref>
   HEDDLE_TILE void with(index_t at, G const& g, Ref const&... refs) const {
