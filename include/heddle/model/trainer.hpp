@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
@@ -211,7 +212,7 @@ class trainer {
     };
     if (state_.list.aliased()) {
       auto const first = place(state_.list.source_tie_bucket()), second = place(state_.list.back_tie_bucket());
-      nn::add_flat(*compute_, first.data(), second.data(), first.data(), first.size());
+      transform(*compute_, first, plus<>{}, first, second);
       return;
     }
     int const other = state_.stage.first ? options_.mesh.pp - 1 : 0;
@@ -222,7 +223,7 @@ class trainer {
       receive(stages(), *compute_, mine, other, key);
     } else {
       receive(stages(), *compute_, tie_.view(), other, key);
-      nn::add_flat(*compute_, mine.data(), tie_.data(), mine.data(), mine.size());
+      transform(*compute_, mine, plus<>{}, mine, tie_.view());
       send(stages(), *compute_, mine, other, key);
     }
   }

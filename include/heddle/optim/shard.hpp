@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/tensor.hpp>
-#include <heddle/nn/elementwise.hpp>
 #include <heddle/optim/flat.hpp>
 #include <heddle/optim/rule.hpp>
 
@@ -107,7 +107,7 @@ class optimizer_shard {
   }
   template <class From, class To>
   HEDDLE_FN void convert_piece(From const* from, To* to, index_t n) {
-    nn::copy_flat(*exec_, from, to, n);
+    copy(*exec_, view<From const, 1>(from, dims<1>(n)), view<To, 1>(to, dims<1>(n)));
   }
   HEDDLE_FN void clear() {
     float* const state = state_.data();
