@@ -191,6 +191,12 @@ HEDDLE_FN bool file_exists(std::string const& path) noexcept {
   return ::stat(path.c_str(), &s) == 0;
 }
 
+/// Whether there is a folder of that name.
+HEDDLE_FN bool is_folder(std::string const& path) noexcept {
+  struct ::stat s {};
+  return ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 /// A whole small file. Errors: errc::file where it is longer than `most` bytes.
 HEDDLE_FN std::string read_small_file(std::string const& path, index_t most) {
   file const f = file::open(path);

@@ -16,7 +16,8 @@ namespace heddle::model {
 /// One rank of a training run over a mesh <pp, dp>: its stage, its memory and its step.
 ///
 /// Types: T is the storage type of parameters and activations; gradients, moments and masters are fp32.
-/// Errors: contract_error for options that can't be; `error` from communication. A failure before the commit point of a
+/// Errors: contract_error for options that can't be; errc::out_of_memory, before any allocation, for a plan larger than
+/// the machine; `error` from communication. A failure before the commit point of a
 /// step leaves parameters unchanged. Destroyed by an exception, it first marks the group as failed, so that no peer
 /// waits for it, then lets its queues run dry, and only then frees memory.
 /// Sync: construction and `step` are collective over all ranks.
