@@ -137,7 +137,8 @@ TEST_CASE("an old save that can't be deleted fails no save", "[checkpoint]") {
     commit(root.path(), m, 2, {}, ear.notice());
     CHECK(usable_step(root.path()) == step);
     CHECK(ear.heard.size() == (step >= 30 ? 1 : 0));
-    if (!ear.heard.empty()) CHECK_THAT(ear.heard[0], Catch::Contains("delete it by hand: file: can't delete " + foreign));
+    if (!ear.heard.empty())
+      CHECK_THAT(ear.heard[0], Catch::Contains("delete it by hand: file: can't delete " + foreign));
   }
   // Only what is foreign stays of it, and the saves behind it go as ever.
   CHECK(list_directory(root / folder_name(first)) == std::vector<std::string>{"notes"});

@@ -66,7 +66,8 @@ TEST_CASE("a learning rate or weight decay that is no finite float is refused", 
     plain_descent().step(exec, view<float, 1>(p, dims<1>(2)), view<float const, 1>(g, dims<1>(2)), {},
                       view<index_t, 1>(n, dims<1>(1)), args);
   };
-  for (double wrong : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -1.0, 1e300}) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double wrong : {infinity, infinity - infinity, -1.0, 1e300}) {
     CHECK_THROWS_AS(step(wrong, 0), contract_error);
     CHECK_THROWS_AS(step(0.1, wrong), contract_error);
   }

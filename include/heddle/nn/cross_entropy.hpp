@@ -226,8 +226,8 @@ struct cross_entropy_total_program {
 /// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
 /// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite logits
 /// give a finite loss where it and each of its three terms fit the type: z_loss lse^2 is infinite above |lse| = 1.8e19
-/// in fp32, and so is a distance of two logits beyond the largest number. Padding columns take no part. A target whose logit is -inf has loss inf; so has a row that is all
-/// -inf, with lse -inf and gradient 0.
+/// in fp32, and so is a distance of two logits beyond the largest number. Padding columns take no part. A target whose
+/// logit is -inf has loss inf; so has a row that is all -inf, with lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
     requires writable_view<S>
@@ -256,7 +256,8 @@ struct cross_entropy_fn {
     HEDDLE_EXPECTS(o.smoothing >= 0 && o.smoothing < 1, "cross_entropy: smoothing lies in [0, 1)", o.smoothing);
     Value const cap = static_cast<Value>(o.soft_cap);
     HEDDLE_EXPECTS(o.soft_cap == 0 || (cap > 0 && is_finite(cap)),
-                   "cross_entropy: a soft cap is positive and finite in the type of the loss, or 0 for none", o.soft_cap);
+                   "cross_entropy: a soft cap is positive and finite in the type of the loss, or 0 for none",
+                   o.soft_cap);
     HEDDLE_EXPECTS(o.z_loss >= 0 && is_finite(static_cast<Value>(o.z_loss)),
                    "cross_entropy: the factor of lse^2 is finite and not negative", o.z_loss);
     return n;

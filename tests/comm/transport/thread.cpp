@@ -167,7 +167,8 @@ TEST_CASE("CO-3: calls that differ end in an error on every rank that names both
     c = code_of([&] { broadcast(comm, exec, as_view(y), r == 1 ? 1 : 0); }, &what);
     check(c == code(errc::mismatch) && what.find("root 1") != std::string::npos, "root: " + what);
     c = code_of([&] { broadcast(comm, exec, as_view(y), -1); }, &what);
-    check(c == contract && what.find("broadcast: precondition broken: the root must be a rank") == 0, "bad root: " + what);
+    check(c == contract && what.find("broadcast: precondition broken: the root must be a rank") == 0,
+          "bad root: " + what);
     std::vector<index_t> const one = {1, 1, 1}, odd = {1, 2, 1};
     std::vector<float> w = filled(r == 1 ? 4 : 3, 0.0f);
     c = code_of([&] { all_to_all_v(comm, exec, as_view(y), as_view(one), as_view(w), as_view(r == 1 ? odd : one)); },
