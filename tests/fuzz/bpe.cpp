@@ -115,6 +115,9 @@ int main() {
       " ",   "\n", "\r\n", "#version", word(" "), word("\n"), word("\xff"), "the",     "th",   "\"th\":256",
       "\"",  ":",  ",",    "{",        "}",       "264",      "-1",         "\\u0120", "\xc4", std::string(1, '\0'),
       "\x1e"};
+  bpe b;
+  for (std::size_t i = 0; i < 3; ++i)
+    must(static_cast<bool>(read_bpe(small_vocabulary(), corpus[i], b)), "what is right is read");
   return heddle::test::replay(corpus, words);
 }
 #endif

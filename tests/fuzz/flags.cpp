@@ -32,6 +32,18 @@ std::vector<std::string> command_line(options const& o) {
   return words;
 }
 
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words(1);
+  for (char c : text) {
+    if (c == '\n')
+      words.emplace_back();
+    else if (c != 0)  // ends a word of a real command line
+      words.back() += c;
+  }
+  words.pop_back();
+  return words;
+}
+
 /// What is wrong, or nothing.
 std::string read(std::vector<std::string> const& words, options& o, bool& helped) {
   examples::flags f("Reads flags that are made up.");
@@ -59,14 +71,7 @@ std::string read(std::vector<std::string> const& words, options& o, bool& helped
 
 /// The words of a command line, each ended by a line end.
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  std::vector<std::string> words(1);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (data[i] == '\n')
-      words.emplace_back();
-    else if (data[i] != 0)  // ends a word of a real command line
-      words.back() += static_cast<char>(data[i]);
-  }
-  words.pop_back();
+  std::vector<std::string> const words = words_of({reinterpret_cast<char const*>(data), size});
   options o;
   bool helped = false;
   std::string const wrong = read(words, o, helped);
@@ -104,6 +109,8 @@ int main() {
                                           "-1",
                                           "1e400",
                                           "0x10",
+                                          "--steps=0\n",
+                                          "--lr=-1\n",
                                           "--steps=",
                                           "--lr=",
                                           "--data\n",
@@ -111,6 +118,9 @@ int main() {
                                           "1f1b",
                                           "99999999999999999999",
                                           "\xff"};
+  options o;
+  bool helped = false;
+  for (std::size_t i = 0; i < 3; ++i) must(read(words_of(corpus[i]), o, helped).empty(), "what is right is read");
   return heddle::test::replay(corpus, words);
 }
 #endif

@@ -69,6 +69,7 @@ int main() {
                                           "\"version\":1",
                                           "\xff",
                                           std::string(1, '\0')};
+  for (std::size_t i = 0; i < 3; ++i) must(static_cast<bool>(parse_manifest(corpus[i], m)), "what is right is read");
   return heddle::test::replay(corpus, words);
 }
 #endif

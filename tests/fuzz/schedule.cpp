@@ -60,6 +60,7 @@ int main() {
   std::vector<std::string> const words = {
       "{",  "}", "F0.0", "BW1.0", ">a0.0", "<g1.1",        "O0",         "0:", "1:", "\n",   "\r\n",
       "\"", "=", ",",    " ",     "P=",    "M=2147483647", "2147483648", "00", "-1", "\xff", std::string(1, '\0')};
+  for (std::size_t i = 0; i + 1 < corpus.size(); ++i) must(pl::parse(corpus[i]).ok(), "what is right is read");
   return heddle::test::replay(corpus, words);
 }
 #endif
