@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
@@ -18,9 +19,9 @@ namespace heddle::model {
 /// Types: T is the storage type of parameters and activations, float or bf16 as `policy.storage` says; gradients,
 /// moments and masters are fp32.
 /// Errors: contract_error for options that can't be, or a storage policy that isn't that of T; `error` from
-/// communication. A failure before the commit point of a step leaves parameters unchanged. Destroyed by an exception, it
-/// first marks the group as failed, so that no peer waits for it, then lets its queues run dry, and only then frees
-/// memory.
+/// communication. A failure before the commit point of a step leaves parameters unchanged. Destroyed by an exception,
+/// it first marks the group as failed, so that no peer waits for it, then lets its queues run dry, and only then frees
+/// what it holds.
 /// Sync: construction and `step` are collective over all ranks.
 /// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
 template <class Model, class T, executor Compute, failable_communicator Comm>
@@ -218,7 +219,7 @@ class trainer {
     };
     if (state_.list.aliased()) {
       auto const first = place(state_.list.source_tie_bucket()), second = place(state_.list.back_tie_bucket());
-      nn::add_flat(*compute_, first.data(), second.data(), first.data(), first.size());
+      transform(*compute_, first, plus<>{}, first, second);
       return;
     }
     int const other = state_.stage.first ? options_.mesh.pp - 1 : 0;
@@ -229,7 +230,7 @@ class trainer {
       receive(stages(), *compute_, mine, other, key);
     } else {
       receive(stages(), *compute_, tie_.view(), other, key);
-      nn::add_flat(*compute_, mine.data(), tie_.data(), mine.data(), mine.size());
+      transform(*compute_, mine, plus<>{}, mine, tie_.view());
       send(stages(), *compute_, mine, other, key);
     }
   }
@@ -259,7 +260,7 @@ class trainer {
 
   /// The commit point: from here on nothing that this rank does alone can fail.
   HEDDLE_FN void commit(double lr) {
-    optim::step_args<float> args;
+    optim::step_args<float> args{};
     args.lr = lr;
     args.weight_decay = options_.weight_decay;
     args.clip = clip_.data();
@@ -306,7 +307,7 @@ class trainer {
   communication_executor communication_;
   context_type context_;
   pipeline::stage_links<Comm> links_;
-  memory_plan predicted_;
+  memory_plan predicted_{};
   index_t step_ = 0;
 
   tensor<T, 1> parameters_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/tensor.hpp>
-#include <heddle/nn/elementwise.hpp>
 #include <heddle/optim/flat.hpp>
 #include <heddle/optim/rule.hpp>
 
@@ -89,7 +89,7 @@ class optimizer_shard {
       if (!stored(p)) continue;
       index_t const n = p.range.size();
       float* const master = master_of(parameters, p);
-      state_views<float, arrays> state;
+      state_views<float, arrays> state{};
       for (int i = 0; i < arrays; ++i) state.array[i] = view<float, 1>(array(i).data() + p.offset, dims<1>(n));
       args.weight_decay = parameters_[static_cast<std::size_t>(p.parameter)].decay ? decay : 0;
       rule_.step(*exec_, view<float, 1>(master, dims<1>(n)), view<float const, 1>(gradients + place(p), dims<1>(n)),
@@ -107,7 +107,7 @@ class optimizer_shard {
   }
   template <class From, class To>
   HEDDLE_FN void convert_piece(From const* from, To* to, index_t n) {
-    nn::copy_flat(*exec_, from, to, n);
+    copy(*exec_, view<From const, 1>(from, dims<1>(n)), view<To, 1>(to, dims<1>(n)));
   }
   HEDDLE_FN void clear() {
     float* const state = state_.data();
