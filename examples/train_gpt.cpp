@@ -6,6 +6,7 @@
 #include <heddle/exec/wait.hpp>
 
 #include <support/flags.hpp>
+#include "train_gpt/output.hpp"
 #include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
@@ -166,6 +167,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("clip", &s.clip, "limit of the global gradient norm; 0: none", 0.0, 1e9);
   f.number("seed", &s.seed, "of parameters and data");
   f.text("out", &s.out, "DIR", "folder for metrics, pictures and checkpoints");
+  f.toggle("overwrite", &s.overwrite, "takes an --out that holds another run, whose checkpoints are deleted");
   f.text("resume", &s.resume, "DIR", "goes on from the newest checkpoint of a run, on any mesh");
   f.number("save-every", &s.save_every, "steps between checkpoints; 0: only at the end", index_t{0}, index_t{1} << 40);
   f.number("eval-every", &s.eval_every, "steps between held-out losses; 0: none", index_t{0}, index_t{1} << 40);
@@ -184,6 +186,7 @@ int run(int argc, char** argv) {
   f.parse(argc, argv);
   apply_preset(s, f);
   check(s);
+  check_output(s);
   examples::text_data const text = load_text(s);
   make_output_folder(s);
   std::signal(SIGINT, on_interrupt);
