@@ -97,7 +97,7 @@ void journal::draw_loss() {
   if (bigram_ > 0)
     c.series.emplace_back("byte bigram", std::vector<hd::report::chart_point>{{past_.train.front().x, bigram_},
                                                                              {past_.train.back().x, bigram_}});
-  hd::report::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
+  hd::checkpoint::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
 }
 
 void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
@@ -129,7 +129,7 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
                  at_ns.end - at_ns.ready);
     }
   }
-  hd::report::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
+  hd::checkpoint::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
   trace.write(s_->out + "/trace.json");
 }
 
@@ -147,12 +147,14 @@ void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::mo
               past_.train.back().y);
   if (last_held_out_ >= 0) std::printf(", held out %.4f", last_held_out_);
   if (bigram_ > 0) std::printf(" (byte bigram %.4f)", bigram_);
-  std::printf("\n");
+  std::printf("; %.0f tokens/s\n", tokens / seconds);
   if (s_->memory)
     std::printf("memory predicted %zu reserved %zu\n", predicted_.total(), measured.total());
-  if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
-  if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
-  std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  if (s_->evidence) {
+    if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
+    if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
+    std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  }
   std::fflush(stdout);
 }
 

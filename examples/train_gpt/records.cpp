@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "records.hpp"
 
+#include <heddle/checkpoint/atomic_file.hpp>
 #include <heddle/checkpoint/file.hpp>
 #include <heddle/checkpoint/json.hpp>
-#include <heddle/report/atomic_file.hpp>
 
 #include <cstdlib>
 #include <string_view>
@@ -46,7 +46,7 @@ records take_up_records(std::string const& path, index_t last) {
     std::string_view const line(all.data() + at, end - at);
     if (line.back() == '\n' && add_record(line, last, found)) kept += line;
   }
-  if (kept != all) hd::report::write_file(path, kept);
+  if (kept != all) hd::checkpoint::write_file(path, kept);
   return found;
 }
 

@@ -48,7 +48,7 @@ struct settings {
   std::string out, resume;
   bool overwrite = false;
   heddle::index_t save_every = 0, eval_every = 50, sample = 200;
-  bool bits = false, memory = false;
+  bool bits = false, memory = false, evidence = false;
 };
 
 /// The run's options as the library takes them. Pre: the settings were checked.

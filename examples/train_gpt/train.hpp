@@ -8,9 +8,8 @@
 #include <heddle/model/trainer_checkpoint.hpp>
 
 #include "artefacts.hpp"
+#include "resume.hpp"
 #include "settings.hpp"
-
-#include <filesystem>
 
 namespace train_gpt {
 
@@ -59,12 +58,8 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
 
   index_t first = 0;
   trainer.initialize();
-  if (!s.resume.empty()) {
-    // A folder that train_gpt wrote holds its saves in checkpoint/.
-    std::string const inside = s.resume + "/checkpoint";
-    first = heddle::model::resume(trainer, std::filesystem::is_directory(inside) ? inside : s.resume, model,
-                                  [](heddle::checkpoint::store const&) {});
-  }
+  if (!s.resume.empty())
+    first = heddle::model::resume(trainer, saves_folder(s), model, [](heddle::checkpoint::store const&) {});
   std::unique_ptr<journal> log;
   if (reports) log = std::make_unique<journal>(s, options, text, trainer.predicted(), first);
 

@@ -31,11 +31,13 @@
 #include <heddle/backend/cpu/tile_reduce.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/checkpoint/atomic_file.hpp>
 #include <heddle/checkpoint/convert.hpp>
 #include <heddle/checkpoint/crc32c.hpp>
 #include <heddle/checkpoint/dtype.hpp>
 #include <heddle/checkpoint/file.hpp>
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/layout.hpp>
 #include <heddle/checkpoint/manifest.hpp>
 #include <heddle/checkpoint/report.hpp>

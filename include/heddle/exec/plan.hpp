@@ -19,7 +19,7 @@ HEDDLE_FN work_plan plan(E& exec, Submit&& submit) {
     HEDDLE_FN ~restore() { scratch->record_plan(nullptr); }
   };
   HEDDLE_EXPECTS(exec.scratch().top() == 0, "plan before any scratch frame is open", exec.scratch().top());
-  work_plan result;
+  work_plan result{};
   exec.scratch().record_plan(&result);
   restore const at_end{&exec.scratch()};
   submit();

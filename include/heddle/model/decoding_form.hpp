@@ -98,7 +98,7 @@ struct cached_attention : nn::no_parameters {
     nn::copy(call.exec(), slice(x, 1, q_columns(), x.extent(1)), slice(cache, 0, first, all));
     view<T const, 2> const seen = slice(cache, 0, 0, all);
     auto const lse = reshape(fr.vector_at<accumulator_t<T>>(pl.lse), dims<2>(whole.query_heads, rows));
-    attention::options<attention::causal> o;
+    attention::options<attention::causal> o{};
     o.query_offset = first;
     attention::forward(call.exec(), heads(x, 0, whole.query_heads), heads(seen, 0, whole.key_heads),
                        heads(seen, whole.key_heads, whole.key_heads), heads(y, 0, whole.query_heads), lse, o);

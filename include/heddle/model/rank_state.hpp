@@ -40,6 +40,11 @@ struct memory_plan {
 struct memory_spaces {
   host_space parameters, gradients, optimizer, activations, communication, workspace;
 
+  HEDDLE_FN memory_spaces() {}
+  memory_spaces(memory_spaces const&) = delete;
+  memory_spaces& operator=(memory_spaces const&) = delete;
+  HEDDLE_FN ~memory_spaces() {}
+
   /// The most that each category has held.
   HEDDLE_FN memory_plan peaks() const noexcept {
     auto const peak = [](host_space const& s) { return static_cast<std::size_t>(s.counts().peak); };
@@ -60,7 +65,7 @@ template <class Model, class T>
 struct rank_state {
   using optimizer = optim::optimizer_shard<optim::adam, T, serial_executor>;
 
-  coordinates at;
+  coordinates at{};
   Model stage;
   pipeline::schedule schedule;
   pipeline::slot_table table;
@@ -79,6 +84,9 @@ struct rank_state {
     pipeline::verify_report const report = pipeline::verify(schedule);
     HEDDLE_EXPECTS(report.ok(), "a schedule must be proven before it runs", report.message().c_str());
   }
+  rank_state(rank_state const&) = delete;
+  rank_state& operator=(rank_state const&) = delete;
+  HEDDLE_FN ~rank_state() {}
 
   HEDDLE_FN int stage_index() const { return at.on<axis::pp>(); }
   HEDDLE_FN int dp_rank() const { return at.on<axis::dp>(); }

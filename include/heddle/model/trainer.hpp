@@ -244,7 +244,7 @@ class trainer {
 
   /// The commit point: from here on nothing that this rank does alone can fail.
   HEDDLE_FN void commit(double lr) {
-    optim::step_args<float> args;
+    optim::step_args<float> args{};
     args.lr = lr;
     args.weight_decay = options_.weight_decay;
     args.clip = clip_.data();
@@ -290,7 +290,7 @@ class trainer {
   communication_executor communication_;
   context_type context_;
   pipeline::stage_links<Comm> links_;
-  memory_plan predicted_;
+  memory_plan predicted_{};
   index_t step_ = 0;
 
   tensor<T, 1> parameters_;

@@ -21,10 +21,24 @@ struct repeat {
   template <class F>
   struct parameters {
     std::vector<typename Inner::template parameters<F>> each;
+
+    HEDDLE_FN parameters() = default;
+    HEDDLE_FN parameters(parameters const&) = default;
+    HEDDLE_FN parameters(parameters&&) noexcept = default;
+    HEDDLE_FN parameters& operator=(parameters const&) = default;
+    HEDDLE_FN parameters& operator=(parameters&&) noexcept = default;
+    HEDDLE_FN ~parameters() = default;
   };
   struct plan {
     std::vector<typename Inner::plan> each;
     std::vector<slot> between, d_between;
+
+    HEDDLE_FN plan() = default;
+    HEDDLE_FN plan(plan const&) = default;
+    HEDDLE_FN plan(plan&&) noexcept = default;
+    HEDDLE_FN plan& operator=(plan const&) = default;
+    HEDDLE_FN plan& operator=(plan&&) noexcept = default;
+    HEDDLE_FN ~plan() = default;
   };
 
   template <class F>

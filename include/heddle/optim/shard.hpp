@@ -85,7 +85,7 @@ class optimizer_shard {
       if (!stored(p)) continue;
       index_t const n = p.range.size();
       float* const master = master_of(parameters, p);
-      state_views<float, arrays> state;
+      state_views<float, arrays> state{};
       for (int i = 0; i < arrays; ++i) state.array[i] = view<float, 1>(array(i).data() + p.offset, dims<1>(n));
       args.weight_decay = parameters_[static_cast<std::size_t>(p.parameter)].decay ? decay : 0;
       rule_.step(*exec_, view<float, 1>(master, dims<1>(n)), view<float const, 1>(gradients + place(p), dims<1>(n)),

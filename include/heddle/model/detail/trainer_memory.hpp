@@ -10,7 +10,7 @@ namespace heddle::model {
 
 template <class Model, class T, executor Compute, communicator Comm>
 HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
-  memory_plan m;
+  memory_plan m{};
   auto const& list = state_.list;
   index_t const width = state_.stage.source.width();
   m.parameters = static_cast<std::size_t>(list.stored_size()) * sizeof(T);
@@ -67,7 +67,7 @@ HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
   auto imaginary = [next = std::uintptr_t{0}]() mutable {
     return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 44);
   };
-  nn::frame nowhere;
+  nn::frame nowhere{};
   for (std::byte*& base : nowhere.base) base = imaginary();
   auto weights = state_.stage.template tree<nn::in_use<T>>();
   auto gradients = state_.stage.template tree<nn::gradient<float>>();

@@ -17,6 +17,13 @@ enum class traffic : unsigned { activation = 1, gradient = 2 };
 template <communicator Comm>
 struct stage_links {
   Comm activation_in, activation_out, gradient_in, gradient_out;
+
+  HEDDLE_FN stage_links(Comm a_in, Comm a_out, Comm g_in, Comm g_out) noexcept
+      : activation_in(static_cast<Comm&&>(a_in)), activation_out(static_cast<Comm&&>(a_out)),
+        gradient_in(static_cast<Comm&&>(g_in)), gradient_out(static_cast<Comm&&>(g_out)) {}
+  HEDDLE_FN stage_links(stage_links&&) noexcept = default;
+  HEDDLE_FN stage_links& operator=(stage_links&&) noexcept = default;
+  HEDDLE_FN ~stage_links() = default;
 };
 
 /// Splits the communicator of a pipeline into its boundaries. Collective; ranks are stages.
