@@ -11,6 +11,7 @@
 #include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -119,11 +120,17 @@ void check(settings const& s) {
 
 examples::text_data load_text(settings const& s) {
   if (s.random_tokens) return {};
+  std::error_code failed;
+  bool const ours = s.data == settings().data;
+  if (ours && !std::all_of(s.data.begin(), s.data.end(), [&](auto const& path) { return fs::exists(path, failed); }))
+    throw hd::error(hd::errc::file, "the default is to train on heddle's own text, which is not in this folder: "
+                                    "start in heddle's folder, or give --data PATH");
   examples::text_data data = examples::text_data::load(s.data, s.valid_fraction);
   if (data.train.size() <= static_cast<std::size_t>(s.seq))
-    throw hd::error(hd::errc::file, hd::make_text("--data holds ", data.train.size(),
-                                                  " bytes to train on, too few for one sequence of ", s.seq,
-                                                  " tokens: give more text or a smaller --seq"));
+    throw hd::error(hd::errc::file,
+                    hd::make_text("--data holds ", data.train.size(), " bytes to train on, too few for one sequence of ",
+                                  s.seq, " tokens: give more text or a smaller --seq; in folders only files that end in ",
+                                  examples::text_endings_list().c_str(), " count"));
   return data;
 }
 
@@ -158,7 +165,9 @@ extern "C" void on_interrupt(int) {
 }
 
 void declare(examples::flags& f, settings& s) {
-  f.list("data", &s.data, "PATH", "text files, or folders of them");
+  static std::string const data_help =
+      "text files, or folders, of which it takes what ends in " + examples::text_endings_list();
+  f.list("data", &s.data, "PATH", data_help.c_str());
   f.number("valid-fraction", &s.valid_fraction, "share of the text that is held out", 0.0, 0.9);
   f.toggle("random-tokens", &s.random_tokens, "trains on random tokens instead of text");
   f.choice("arch", &s.arch, {"gpt2", "llama"}, "style of decoder");
@@ -213,8 +222,8 @@ int run(int argc, char** argv) {
   apply_preset(s, f);
   check(s);
   check_output(s);
-  examples::text_data const text = load_text(s);
   check_resume(s);
+  examples::text_data const text = load_text(s);
   output_folder const out(s.out);
   std::signal(SIGINT, on_interrupt);
   train_function const train = s.arch == "gpt2" ? (s.bf16 ? train_gpt2_bf16 : train_gpt2_f32)

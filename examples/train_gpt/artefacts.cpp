@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "artefacts.hpp"
 #include "output.hpp"
+#include "resume.hpp"
 
 #include <heddle/report/chrome_trace.hpp>
 #include <heddle/report/schedule_timeline.hpp>
@@ -17,7 +18,8 @@ std::vector<std::pair<std::string, std::string>> describe_run(settings const& s)
           {"width", n(s.sizes.width)},     {"heads", n(s.sizes.heads)},
           {"key_heads", n(s.sizes.key_heads)}, {"hidden", n(s.sizes.hidden)},
           {"positions", n(s.sizes.positions)}, {"tied", s.sizes.tied ? "1" : "0"},
-          {"seed", n(s.seed)},             {"tokenizer", "bytes"}};
+          {"seed", n(s.seed)},             {"tokenizer", "bytes"},
+          {"storage", storage_name(s)}};
 }
 
 hd::text stop_message(settings const& s, index_t done) {
