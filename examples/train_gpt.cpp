@@ -21,7 +21,8 @@ namespace hd = heddle;
 namespace fs = std::filesystem;
 using hd::index_t;
 
-int volatile stop_requested = 0;
+std::atomic<int> stop_requested = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write no other");
 
 hd::model::trainer_options trainer_options_of(settings const& s) {
   hd::model::trainer_options o;
@@ -35,7 +36,7 @@ hd::model::trainer_options trainer_options_of(settings const& s) {
                    : s.order == "relaxed" ? hd::order_policy::relaxed
                                           : hd::order_policy::repeatable;
   o.policy.storage = s.bf16 ? hd::storage_policy::bf16 : hd::storage_policy::fp32;
-  o.order =
+  o.schedule =
       s.schedule == "gpipe" ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
   o.shard_optimizer = s.zero == 1;
   o.clip = s.clip > 0 ? s.clip : __builtin_inf();

@@ -16,6 +16,7 @@
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/cross_entropy.hpp>
+#include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/rms_norm.hpp>
@@ -105,8 +106,8 @@ TEMPLATE_LIST_TEST_CASE("element-wise operations say what they move and do", "[o
   auto const y = m.matrix<float>(5, 70);
   auto const narrow = m.matrix<bf16>(5, 70);
   expect_work(exec, 1, 12 * n, n, [&](auto& e) { nn::add(e, x, z, y); });
-  expect_work(exec, 1, 6 * n, 0, [&](auto& e) { nn::copy(e, x, narrow); });
-  expect_work(exec, 2, 8 * 1025, 0, [&](auto& e) { nn::copy_flat(e, m.take<float>(1025), m.take<float>(1025), 1025); });
+  expect_work(exec, 1, 6 * n, 0, [&](auto& e) { copy(e, x, narrow); });
+  expect_work(exec, 1, 8 * 1025, 0, [&](auto& e) { copy(e, m.vector<float const>(1025), m.vector<float>(1025)); });
   expect_work(exec, 1, 8 * n, 9 * n, [&](auto& e) { nn::gelu(e, x, y); });
   expect_work(exec, 1, 8 * n, 5 * n, [&](auto& e) { nn::gelu(e, x, y, nn::gelu_form::erf); });
   expect_work(exec, 1, 12 * n, 18 * n, [&](auto& e) { nn::gelu_backward(e, x, z, y); });
@@ -198,7 +199,7 @@ TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by
   index_t const n = 2 * 4096 + 1, blocks = 3;
   auto const x = m.vector<float const>(n);
   auto const y = m.vector<double>(n), one = m.vector<double>(1);
-  sum<double> const add;
+  plus<double> const add;
   expect_work(exec, 2, 4 * n + 8 * (2 * blocks + 1), n + blocks, [&](auto& e) { reduce(e, x, one, add); });
   expect_work(exec, 2, 16 * n + 8 * (2 * blocks + 1), 2 * n + blocks, [&](auto& e) {
     transform_reduce(

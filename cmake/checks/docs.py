@@ -65,7 +65,7 @@ def table():
 
 
 # What an operation includes to submit tile programs.
-RUN_TILES = {"heddle/tile/run.hpp", "heddle/nn/elementwise.hpp", "heddle/algorithm/transform.hpp",
+RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
              "heddle/algorithm/detail/row_layout.hpp"}
 
 

@@ -3,6 +3,7 @@
 #include "output.hpp"
 #include "resume.hpp"
 
+#include <heddle/model/description.hpp>
 #include <heddle/report/chrome_trace.hpp>
 #include <heddle/report/schedule_timeline.hpp>
 
@@ -12,14 +13,13 @@ namespace hd = heddle;
 using hd::index_t;
 
 std::vector<std::pair<std::string, std::string>> describe_run(settings const& s) {
-  auto const n = [](auto v) { return std::to_string(v); };
-  return {{"program", "train_gpt"},        {"arch", s.arch},
-          {"vocabulary", n(s.sizes.vocabulary)}, {"layers", n(s.sizes.layers)},
-          {"width", n(s.sizes.width)},     {"heads", n(s.sizes.heads)},
-          {"key_heads", n(s.sizes.key_heads)}, {"hidden", n(s.sizes.hidden)},
-          {"positions", n(s.sizes.positions)}, {"tied", s.sizes.tied ? "1" : "0"},
-          {"seed", n(s.seed)},             {"tokenizer", "bytes"},
-          {"storage", storage_name(s)}};
+  using style = hd::model::decoder_style;
+  auto meta = hd::model::to_meta({s.arch == "gpt2" ? style::gpt2 : style::llama, s.sizes});
+  meta.insert(meta.begin(), {"program", "train_gpt"});
+  meta.emplace_back("seed", std::to_string(s.seed));
+  meta.emplace_back("tokenizer", "bytes");
+  meta.emplace_back("storage", storage_name(s));
+  return meta;
 }
 
 hd::text stop_message(settings const& s, index_t done) {
@@ -52,6 +52,9 @@ journal::journal(settings const& s, hd::model::trainer_options const& o, example
               mib(memory.activations), mib(memory.communication), mib(memory.workspace));
   if (bigram_ > 0)
     std::printf("train_gpt: a byte bigram has a cross entropy of %.4f nats on the held-out text\n", bigram_);
+  if (!s.random_tokens && s.eval_every > 0 && text.valid.size() <= static_cast<std::size_t>(s.seq))
+    std::printf("train_gpt: no held-out loss: %zu bytes are held out, too few for a sequence; give more text, or a "
+                "larger --valid-fraction\n", text.valid.size());
   std::fflush(stdout);
 }
 

@@ -8,6 +8,7 @@
 
 #include <support/text_data.hpp>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,6 @@ void train_llama_bf16(settings const&, examples::text_data const&, heddle::threa
                       heddle::threads_executor&);
 
 /// Set by the first Ctrl-C: the run finishes its step, saves and ends.
-extern volatile int stop_requested;
+extern std::atomic<int> stop_requested;
 
 }  // namespace train_gpt

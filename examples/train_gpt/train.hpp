@@ -64,8 +64,8 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
   if (reports) log = std::make_unique<journal>(s, options, text, trainer.predicted(), first);
 
   window_source const train_on{&s, &text.train, options.sequences, 1};
-  window_source const held_out{&s, text.valid.size() > static_cast<std::size_t>(s.seq) ? &text.valid : &text.train,
-                               options.sequences, 2};
+  window_source const held_out{&s, &text.valid, options.sequences, 2};
+  bool const can_evaluate = s.random_tokens || text.valid.size() > static_cast<std::size_t>(s.seq);
   auto const schedule = schedule_of(s);
   auto evaluate = [&](index_t rounds) {
     double sum = 0;
@@ -85,12 +85,12 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     heddle::model::step_result const r = trainer.step(done, schedule(done), train_on);
     std::int64_t const trained_ns = heddle::deadline::now_ns() - begin;
     ++done;
-    bool const evaluates = s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
+    bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
     double const held = evaluates ? evaluate(done == s.steps ? 8 : 2) : -1;
     double const waited = waiting_share(trainer, world);
     if (log) log->step(done, r, held, schedule(done - 1), trained_ns, waited);
     // All ranks stop after the same step: the flag of the first rank decides.
-    std::int64_t stop[1] = {stop_requested};
+    std::int64_t stop[1] = {stop_requested.load()};
     heddle::broadcast(world, exec, heddle::view<std::int64_t, 1>(stop, heddle::dims<1>(1)), 0);
     exec.synchronize();
     stopped = stop[0] != 0;

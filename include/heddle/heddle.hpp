@@ -7,7 +7,6 @@
 
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
-#include <heddle/algorithm/monoid.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/algorithm/transform.hpp>
@@ -72,6 +71,7 @@
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
 #include <heddle/core/math_weight.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>

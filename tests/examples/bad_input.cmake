@@ -65,6 +65,14 @@ function(accepted)
   endif()
 endfunction()
 
+# told(<regular expression> <word>...): ends with status 0 and says so.
+function(told pattern)
+  start(${ARGN})
+  if(NOT status STREQUAL "0" OR NOT output MATCHES "${pattern}" OR errors MATCHES "held_out=")
+    complain("ends with status 0 and prints \"${pattern}\"" ${ARGN})
+  endif()
+endfunction()
+
 # full_disk(<folder> <word>...): the program hits a limit while it saves: one line, and the saves are as they were.
 function(full_disk folder)
   state_of(${WORK}/${folder} before)
@@ -142,7 +150,8 @@ file(WRITE ${WORK}/text.txt "${text}")
 file(WRITE ${WORK}/empty.txt "")
 file(WRITE ${WORK}/short.txt "a few bytes")
 file(WRITE ${WORK}/not.safetensors "this is no header")
-set(tiny ${TRAIN_GPT} --data text.txt --preset tiny --seq 32 --batch 4 --threads-per-rank 1 --eval-every 0 --sample 0)
+set(quiet --eval-every 0 --sample 0)
+set(tiny ${TRAIN_GPT} --data text.txt --preset tiny --seq 32 --batch 4 --threads-per-rank 1 ${quiet})
 set(two ${tiny} --steps 2)
 set(four ${tiny} --steps 4)
 accepted(${two} --out run)
@@ -234,6 +243,9 @@ killed_run()
 # What looks wrong and is not.
 accepted(${two} --pp 2 --microbatches 1)
 accepted(${tiny} --steps 6 --out moved --resume run --dp 2)
+
+told("no held-out loss: 0 bytes are held out.*give more text" ${TRAIN_GPT} --data text.txt --preset tiny
+     --seq 32 --batch 4 --threads-per-rank 1 --steps 2)
 
 # Ctrl-C: once saves, twice ends at once, in the middle of a step that would take minutes.
 interrupted(1 ${tiny} --steps 1000000)

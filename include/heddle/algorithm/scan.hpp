@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/algorithm/monoid.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -61,7 +61,7 @@ struct block_scan<M, true> {
 template <class M>
 inline constexpr bool scans_in_groups = false;
 template <std::floating_point T>
-inline constexpr bool scans_in_groups<sum<T>> = true;
+inline constexpr bool scans_in_groups<plus<T>> = true;
 
 enum class scan_step { totals, values };
 

@@ -101,7 +101,7 @@ struct combine_pieces_program {
     C* const to = c.data() + row * c.stride(0);
     ctx.for_each(columns, [=, sums = sums, pieces = pieces, f = f, step = c.stride(1)](index_t j) HEDDLE_LAMBDA {
       V const total = tile::detail::stream_tree<V>(
-          pieces, tile::plus_fn{}, [=](index_t p) HEDDLE_LAMBDA { return sums[p * all + row * columns + j]; });
+          pieces, plus<>{}, [=](index_t p) HEDDLE_LAMBDA { return sums[p * all + row * columns + j]; });
       to[j * step] = static_cast<C>(f(total));
     });
   }

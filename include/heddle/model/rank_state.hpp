@@ -13,7 +13,7 @@ namespace heddle::model {
 
 /// What a step tells the host, the same on every rank.
 struct step_result {
-  float loss = 0;     ///< mean over all targets of the step; none is ignored
+  float loss = 0;     ///< mean over the targets of the step that the sink counts; 0 where there are none
   double norm = 0;    ///< of all gradients, before clipping
   bool skipped = false;  ///< the norm was not finite: nothing was changed
 };
@@ -119,7 +119,8 @@ struct rank_state {
 HEDDLE_FN std::size_t input_bytes(trainer_options const& o, index_t microbatches) {
   return static_cast<std::size_t>(microbatches * o.rows()) * 2 * sizeof(std::int32_t) +  // tokens, targets
          static_cast<std::size_t>(microbatches) * (sizeof(float) + sizeof(std::int64_t)) +
-         static_cast<std::size_t>(o.microbatches) * sizeof(float) +  // losses of all microbatches
+         static_cast<std::size_t>(o.microbatches) * sizeof(float) +   // losses of all microbatches
+         sizeof(std::int64_t) +                                       // targets that count
          sizeof(float) * 2 + sizeof(std::int32_t) + sizeof(double) +  // scale, clip, skip, norm
          exact_sum_words * sizeof(std::uint64_t);
 }

@@ -34,7 +34,7 @@ struct column_sum_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const column = ctx.tile() * Ctx::strip;
-    ctx.reduce_strip(y, column, tile::pass, tile::plus, value(0), ctx.ref_strip(x, column));
+    ctx.reduce_strip(y, column, tile::pass, plus<value>{}, ctx.ref_strip(x, column));
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -60,14 +61,9 @@ struct cross_entropy_program {
     auto const in = ctx.ref(logits, row, 0, classes);
     value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
     // The cap rises with its argument, so that of the largest logit is the peak.
-    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
-    // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA {
-      using V = decltype(v);
-      V const m = capped(v, c);
-      return select(m == splat<V>(value(lowest)), splat<V>(value(0)), m);
-    }, s.peak);
-    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, tile::plus, value(0), in,
+    ctx.reduce_of(s.peak, tile::pass, maximum<value>{}, in);
+    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA { return softmax_base(capped(v, c)); }, s.peak);
+    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, plus<value>{}, in,
                   s.peak);
     ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
     ctx.store(lse, row, s.lse);
@@ -75,9 +71,9 @@ struct cross_entropy_program {
     ctx.reduce_of(s.hit, [](auto v, auto hot) HEDDLE_LAMBDA {
       using V = decltype(v);
       return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
-    }, tile::plus, value(0), in, ctx.template one_hot<value>(targets, row));
+    }, plus<value>{}, in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
-      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::plus, value(0), in);
+      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, plus<value>{}, in);
     else
       ctx.fill(s.mean, value(0));
     ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
@@ -197,7 +193,7 @@ struct cross_entropy_total_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     view<S const, 2> const rows(loss.data(), dims<2>(loss.extent(0), 1), loss.stride(0), 1);
-    ctx.reduce_strip(sum, 0, tile::pass, tile::plus, S(0), ctx.ref_strip(rows, 0));
+    ctx.reduce_strip(sum, 0, tile::pass, plus<S>{}, ctx.ref_strip(rows, 0));
     std::int64_t n = 0;
     for (index_t r = 0; r < targets.extent(0); ++r) n += targets(r) != ignore_index;
     ctx.store_scalar(count.data(), n);

@@ -52,7 +52,7 @@ struct embedding_program {
         index_t const at = row % sequence;
         tile::matrix_ref<P const> const position{positions.data() + at * positions.stride(0), 1, width, width,
                                                  positions.stride(0), positions.stride(1)};
-        ctx.map_to(out, tile::plus, in, position);
+        ctx.map_to(out, plus<>{}, in, position);
       }
     }
   }
@@ -98,7 +98,7 @@ struct embedding_weight_program {
       index_t const key = sequence > 0 ? row % sequence : index_t{tokens(row)};
       if (key < lo || key >= hi) continue;
       tile::matrix_ref<G const> const g{dy.data() + row * dy.stride(0), 1, width, width, dy.stride(0), dy.stride(1)};
-      ctx.map_to(row_of(key), tile::plus, row_of(key), g);
+      ctx.map_to(row_of(key), plus<>{}, row_of(key), g);
     }
   }
 

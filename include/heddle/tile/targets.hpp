@@ -144,9 +144,9 @@ HEDDLE_TARGET_AVX512_BF16 HEDDLE_FN void run_avx512_bf16(Body const& body, A&...
 #endif
 }  // namespace detail
 
-/// A body that has code of its own for avx512_bf16; others run their avx512 form there. Kernels of the library have none:
-/// `vdpbf16ps` adds two products per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as zero, so
-/// neither gives the bits that order_policy::repeatable promises for every set. Bodies of a program's own may.
+/// A body that has code of its own for avx512_bf16; others run their avx512 form there. Kernels of the library have
+/// none: `vdpbf16ps` adds two products per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as
+/// zero, so neither gives the bits that order_policy::repeatable promises for every set. A program's own bodies may.
 template <class Body>
 inline constexpr bool uses_bf16_instructions = requires { typename Body::uses_bf16_instructions; };
 

@@ -22,11 +22,11 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
   copy(exec, h, x);
   transform(exec, y, [](auto const& a, auto const& b) HEDDLE_LAMBDA { return heddle::exp(a + b); }, x, h);
   transform(exec, y, [](float a) { return a + heddle::pow(a, 2.0f); }, x);
-  reduce(exec, x, sum_of, sum<double>{});
-  reduce(exec, x, sum_of, greatest<float>{}, 1.0f);
-  transform_reduce(exec, sum_of, least<float>{}, [](float a, float b) { return a * b; }, x, y);
-  inclusive_scan(exec, x, y, sum<float>{});
-  inclusive_scan(exec, x, y, product<float>{}, 1.0f);
+  reduce(exec, x, sum_of, plus<double>{});
+  reduce(exec, x, sum_of, maximum<float>{}, 1.0f);
+  transform_reduce(exec, sum_of, minimum<float>{}, [](float a, float b) { return a * b; }, x, y);
+  inclusive_scan(exec, x, y, plus<float>{});
+  inclusive_scan(exec, x, y, multiplies<float>{}, 1.0f);
   exclusive_scan(exec, x, y, monoid_of{0.0f, [](float a, float b) { return a + b; }});
-  exclusive_scan(exec, x, y, greatest<float>{}, 0.0f);
+  exclusive_scan(exec, x, y, maximum<float>{}, 0.0f);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/nn/activation.hpp>
@@ -19,9 +20,7 @@ void use_nn(float* memory, std::int32_t const* numbers, std::int64_t* count) {
   view<float, 1> const v(memory, dims<1>(4)), w(memory + 4, dims<1>(4)), one(memory, dims<1>(1));
   view<std::int32_t const, 1> const tokens(numbers, dims<1>(4));
   nn::add(exec, x, x, y);
-  nn::copy(exec, x, y);
-  nn::add_flat(exec, memory, memory, memory, 4);
-  nn::copy_flat(exec, memory, memory, 4);
+  heddle::copy(exec, x, y);
   nn::gelu(exec, x, y);
   nn::gelu_backward(exec, x, x, y);
   nn::silu(exec, x, y);

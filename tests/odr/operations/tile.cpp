@@ -17,7 +17,7 @@ static void run(float* memory) {
   view<float, 2> const x(memory, dims<2>(4, 4)), y(memory + 16, dims<2>(4, 4));
   nn::softmax(exec, x, y);
   linalg::tile_matmul(exec, x, x, y);
-  reduce(exec, select(x, 0, 0), view<float, 1>(memory, dims<1>(1)), sum<float>{});
+  reduce(exec, select(x, 0, 0), view<float, 1>(memory, dims<1>(1)), plus<float>{});
 }
 
 void use_tile(float* memory) {

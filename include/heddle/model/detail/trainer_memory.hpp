@@ -8,7 +8,7 @@
 
 namespace heddle::model {
 
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   memory_plan m{};
   auto const& list = state_.list;
@@ -26,7 +26,7 @@ HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   return m;
 }
 
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   auto const& list = state_.list;
   Compute& e = *compute_;
@@ -40,6 +40,7 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   losses_ = tensor<float, 1>(e, w, dims<1>(local));
   counts_ = tensor<std::int64_t, 1>(e, w, dims<1>(local));
   all_losses_ = tensor<float, 1>(e, w, dims<1>(options_.microbatches));
+  valid_ = tensor<std::int64_t, 1>(e, w, dims<1>(1));
   scale_ = tensor<float, 1>(e, w, dims<1>(1));
   clip_ = tensor<float, 1>(e, w, dims<1>(1));
   skip_ = tensor<std::int32_t, 1>(e, w, dims<1>(1));
@@ -61,7 +62,7 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
 }
 
 /// The scratch of everything that a step submits to the compute queue, asked of the operations themselves.
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
   // Addresses that nobody touches, each range of its own, so that operands do not seem to overlap.
   auto imaginary = [next = std::uintptr_t{0}]() mutable {

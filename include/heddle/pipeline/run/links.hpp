@@ -9,8 +9,13 @@
 
 namespace heddle::pipeline {
 
-/// What two neighbouring stages say to each other. Part of a message's channel.
-enum class traffic : unsigned { activation = 1, gradient = 2 };
+/// What the messages of a training run are about: the kind of their channel. A program's own begin at `first_free`.
+enum class traffic : unsigned {
+  activation = 1,     ///< of a microbatch, to the next stage
+  gradient = 2,       ///< of a microbatch, to the stage before
+  tied_gradient = 3,  ///< of a parameter that the first and the last stage use
+  first_free = 4,
+};
 
 /// The communicators of one stage with its neighbours: one per boundary and direction, so that no two threads of a
 /// rank ever use the same handle. In each, rank 0 is the earlier stage.
