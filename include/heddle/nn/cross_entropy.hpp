@@ -78,11 +78,11 @@ struct cross_entropy_program {
       ctx.fill(s.mean, value(0));
     ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
       using V = decltype(l);
-      V loss = l - capped(hit, c);
-      if (spread != value(0)) loss = mul(splat<V>(keep), loss) + mul(splat<V>(spread), l - sum / splat<V>(n));
-      if (z != value(0)) loss = loss + mul(splat<V>(z), mul(l, l));
+      V y = l - capped(hit, c);
+      if (spread != value(0)) y = mul(splat<V>(keep), y) + mul(splat<V>(spread), l - sum / splat<V>(n));
+      if (z != value(0)) y = y + mul(splat<V>(z), mul(l, l));
       // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
-      return select(l == splat<V>(value(lowest)), splat<V>(-value(lowest)), loss);
+      return select(l == splat<V>(value(lowest)), splat<V>(-value(lowest)), y);
     }, s.lse, s.hit, s.mean);
     ctx.store(loss, row, s.loss);
     clear_ignored(ctx, row);
