@@ -112,6 +112,7 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
   hd::report::timeline picture;
   picture.title = "The last step as it ran: " + s_->schedule + ", pp " + std::to_string(s_->pp) + ", dp " +
                   std::to_string(s_->dp);
+  picture.note = "numbers are microbatches";
   picture.time_name = "time (ms)";
   picture.kinds = hd::report::schedule_kinds();
   hd::report::chrome_trace trace;
