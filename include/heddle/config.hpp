@@ -12,6 +12,12 @@
 #error "heddle needs g++ 12 or newer, clang 14 or newer, or nvcc 13 with one of them as host compiler"
 #endif
 
+// The include of a file that does not exist ends the compilation here, before thousands of lines that all say the same.
+#if __cplusplus < 202002L
+#error "heddle needs C++20: compile with -std=c++20"
+#include <compile with -std=c++20>
+#endif
+
 #if defined(__FAST_MATH__)
 #error "heddle promises bits: compile without -ffast-math"
 #endif
