@@ -24,10 +24,12 @@ function(heddle_tag out config)
   set(${out} ${tag} PARENT_SCOPE)
 endfunction()
 
+set(HEDDLE_KERNELS_OPTIONS "" CACHE STRING "More compiler options for heddle::kernels alone, as a list")
+
 # What files of a kind are compiled with: `plain`, or `openmp` for those that link heddle::openmp.
-set(options_plain ${HEDDLE_NATIVE_FLAG})
+set(options_plain ${HEDDLE_NATIVE_FLAG} ${HEDDLE_KERNELS_OPTIONS})
 separate_arguments(options_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
-list(APPEND options_openmp ${HEDDLE_NATIVE_FLAG})
+list(APPEND options_openmp ${options_plain})
 
 foreach(kind IN LISTS HEDDLE_KERNELS)
   if(NOT DEFINED options_${kind} OR (kind STREQUAL "openmp" AND NOT TARGET heddle_openmp))
