@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -P cmake/evidence.cmake: runs the programs that evidence_ids.txt lists in release, prints every line
-# `evidence <id> <value> <unit>`, writes docs/evidence.md, and fails where a required id is missing.
+# `evidence <id> <value> <unit>`, writes docs/evidence.md, and fails where a program fails or a required id is missing.
 #
 # Settings, given before -P: -DONLY=exact (bits, bytes and counts only; leaves docs/evidence.md alone and also fails
 # where a goal is missed), -DCXX=<compiler>, -DJOBS=<n>.
@@ -49,6 +49,9 @@ function(run_program program)
                     OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)
     if(NOT status EQUAL 0)
       say("FAILED (${status}): ${program} ${ARGN}")
+      string(JOIN " " command ${ARGV})
+      list(APPEND broken "${command}")
+      set(broken "${broken}" PARENT_SCOPE)
     endif()
   endif()
   string(REGEX MATCHALL "(^|\n)evidence [^\n]+" new "${output}")
@@ -82,42 +85,64 @@ function(judge value goal out)
   set(${out} ${verdict} PARENT_SCOPE)
 endfunction()
 
-# judge_id(<pattern> <goal> <need> <compared>): adds a row per printed case to `rows`, or notes what is missing.
-function(judge_id pattern goal need compared)
-  string(REPLACE "." "\\." regex "${pattern}")
-  string(REGEX REPLACE "\\\\\\.\\*$" "(\\\\..*)?" regex "${regex}")
-  set(hits 0)
+# expand(<pattern> <out>): every id that a pattern with groups {a,b} stands for.
+function(expand pattern out)
+  set(ids "${pattern}")
+  while(ids MATCHES "{")
+    set(longer "")
+    foreach(id IN LISTS ids)
+      string(REGEX MATCH "^([^{]*){([^}]*)}(.*)$" _ "${id}")
+      set(before "${CMAKE_MATCH_1}")
+      set(after "${CMAKE_MATCH_3}")
+      string(REPLACE "," ";" cases "${CMAKE_MATCH_2}")
+      foreach(case IN LISTS cases)
+        list(APPEND longer "${before}${case}${after}")
+      endforeach()
+    endforeach()
+    set(ids "${longer}")
+  endwhile()
+  set(${out} "${ids}" PARENT_SCOPE)
+endfunction()
+
+# judge_id(<id> <goal> <need> <compared> <source>): adds its row to `rows`, and the id to `missed` or `missing`. A
+# required id is missing where it was not printed, or printed as absent.
+function(judge_id id goal need compared source)
+  set(value "")
+  set(unit "")
   foreach(line IN LISTS found)
-    if(NOT line MATCHES "^evidence (${regex}) ([^ ]+) ?(.*)$")
-      continue()
-    endif()
-    string(REGEX MATCH "^evidence ([^ ]+) ([^ ]+) ?(.*)$" _ "${line}")
-    set(id ${CMAKE_MATCH_1})
-    set(value ${CMAKE_MATCH_2})
-    set(unit "${CMAKE_MATCH_3}")
-    if(value STREQUAL "absent")
-      if(need STREQUAL "required")
-        continue()
-      endif()
-      set(verdict absent)
-    else()
-      judge(${value} "${goal}" verdict)
-    endif()
-    math(EXPR hits "${hits} + 1")
-    string(APPEND rows "| `${id}` | ${value} ${unit} | ${goal} | ${verdict} | ${compared} |\n")
-    if(verdict STREQUAL "missed")
-      list(APPEND missed ${id})
+    if(line MATCHES "^evidence ([^ ]+) ([^ ]+) ?(.*)$" AND CMAKE_MATCH_1 STREQUAL id)
+      set(value ${CMAKE_MATCH_2})
+      set(unit "${CMAKE_MATCH_3}")
     endif()
   endforeach()
-  if(hits EQUAL 0)
-    string(APPEND rows "| `${pattern}` | absent | ${goal} | absent | ${compared} |\n")
+  if(value STREQUAL "" OR value STREQUAL "absent")
+    set(value absent)
+    set(verdict absent)
     if(need STREQUAL "required")
-      list(APPEND missing ${pattern})
+      list(APPEND missing ${id})
     endif()
+  else()
+    judge(${value} "${goal}" verdict)
   endif()
+  if(verdict STREQUAL "missed")
+    list(APPEND missed ${id})
+  endif()
+  string(STRIP "${value} ${unit}" shown)
+  string(APPEND rows "| `${id}` | ${shown} | ${goal} | ${verdict} | ${compared} | ${source} |\n")
   set(rows "${rows}" PARENT_SCOPE)
   set(missed "${missed}" PARENT_SCOPE)
   set(missing "${missing}" PARENT_SCOPE)
+endfunction()
+
+# source_of(<word>...): what a table says of where a number comes from.
+function(source_of out kind program)
+  if(program STREQUAL "read")
+    set(text "the last run that wrote `${ARGV3}`")
+  else()
+    string(JOIN " " text ${program} ${ARGN})
+    set(text "`${text}`")
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
 # Which lines count today, and which targets they need.
@@ -138,6 +163,7 @@ foreach(line IN LISTS lines)
 endforeach()
 
 set(found "")
+set(broken "")
 build_programs(${targets})
 foreach(line IN LISTS chosen)
   if(line MATCHES "^run [a-z]+ (.+)$")
@@ -150,8 +176,17 @@ set(rows "")
 set(missed "")
 set(missing "")
 foreach(line IN LISTS chosen)
-  if(line MATCHES "^([^|]+) \\| ([^|]+) \\| ([^|]+) \\| (.+)$")
-    judge_id("${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}" "${CMAKE_MATCH_3}" "${CMAKE_MATCH_4}")
+  if(line MATCHES "^run (.+)$")
+    separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
+    source_of(source ${words})
+  elseif(line MATCHES "^([^|]+) \\| ([^|]+) \\| ([^|]+) \\| (.+)$")
+    set(goal "${CMAKE_MATCH_2}")
+    set(need "${CMAKE_MATCH_3}")
+    set(compared "${CMAKE_MATCH_4}")
+    expand("${CMAKE_MATCH_1}" ids)
+    foreach(id IN LISTS ids)
+      judge_id(${id} "${goal}" "${need}" "${compared}" "${source}")
+    endforeach()
   endif()
 endforeach()
 
@@ -162,18 +197,28 @@ if(NOT ONLY)
   execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version)
   string(REGEX REPLACE "\n.*" "" version "${version}")
   string(REGEX REPLACE "^[0-9]+ core " "" processor "${processor}")
+  execute_process(COMMAND git -C ${root} describe --always --dirty OUTPUT_VARIABLE commit ERROR_QUIET
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT commit)
+    set(commit "no repository")
+  endif()
   file(WRITE ${root}/docs/evidence.md "# Evidence
 
-Written by `cmake -P cmake/evidence.cmake`, which runs the programs listed in `cmake/evidence_ids.txt`.
-Machine: ${processor}, ${cores} cores. Compiler: ${version}, -O2.
+Written by `cmake -P cmake/evidence.cmake`, which builds the programs of the last column in release, runs them one after
+another, and takes the lines that they print. What stands in a file of an earlier run (`read` in
+`cmake/evidence_ids.txt`) is as old as that run. Absent means that nothing printed it.
+Source: ${commit}. Machine: ${processor}, ${cores} cores. Compiler: ${version}, -O2.
 
-| id | value | goal | verdict | what is compared |
-|---|---|---|---|---|
+| id | value | goal | verdict | what is compared | printed by |
+|---|---|---|---|---|---|
 ${rows}")
-  say("heddle: wrote docs/evidence.md")
+  say("heddle: wrote docs/evidence.md; python3 cmake/checks/docs.py --write brings README.md up to date with it")
 endif()
 if(missed)
   say("heddle: goals missed: ${missed}")
+endif()
+if(broken)
+  give_up("heddle: these programs failed: ${broken}")
 endif()
 if(missing)
   give_up("heddle: required ids are missing: ${missing}")

@@ -113,9 +113,9 @@ int run(int argc, char** argv) {
   if (o.text == "-")
     std::fputs(text.c_str(), stdout);
   else if (!o.text.empty())
-    heddle::report::write_file(o.text, text);
+    heddle::checkpoint::write_file(o.text, text);
   if (!o.svg.empty())
-    heddle::report::write_file(
+    heddle::checkpoint::write_file(
         o.svg, heddle::report::timeline_chart(heddle::report::schedule_timeline(s, times, s.provenance)));
   if (!o.trace.empty()) write_trace(times, o.trace);
   return 0;

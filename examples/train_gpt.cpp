@@ -6,6 +6,7 @@
 #include <heddle/exec/wait.hpp>
 
 #include <support/flags.hpp>
+#include "train_gpt/resume.hpp"
 #include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
@@ -15,9 +16,11 @@
 namespace train_gpt {
 
 namespace hd = heddle;
+namespace fs = std::filesystem;
 using hd::index_t;
 
-int volatile stop_requested = 0;
+std::atomic<int> stop_requested = 0;
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may write no other");
 
 hd::model::trainer_options trainer_options_of(settings const& s) {
   hd::model::trainer_options o;
@@ -31,7 +34,7 @@ hd::model::trainer_options trainer_options_of(settings const& s) {
                    : s.order == "relaxed" ? hd::order_policy::relaxed
                                           : hd::order_policy::repeatable;
   o.policy.storage = s.bf16 ? hd::storage_policy::bf16 : hd::storage_policy::fp32;
-  o.order =
+  o.schedule =
       s.schedule == "gpipe" ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
   o.shard_optimizer = s.zero == 1;
   o.clip = s.clip > 0 ? s.clip : __builtin_inf();
@@ -99,13 +102,19 @@ void check(settings const& s) {
     refuse("--batch " + std::to_string(s.batch) + " sequences can't be cut into " + std::to_string(s.microbatches) +
            " equal microbatches: give a multiple");
   if (s.sizes.width % s.sizes.heads != 0)
-    refuse("--heads " + std::to_string(s.sizes.heads) + " does not divide --width " + std::to_string(s.sizes.width));
+    refuse("--heads " + std::to_string(s.sizes.heads) + " does not divide --width " + std::to_string(s.sizes.width) +
+           ": give --width as a multiple, or other --heads");
   if (s.sizes.heads % s.sizes.key_heads != 0)
     refuse("--key-heads " + std::to_string(s.sizes.key_heads) + " does not divide --heads " +
-           std::to_string(s.sizes.heads));
-  if (s.arch == "gpt2" && s.sizes.key_heads != s.sizes.heads) refuse("--key-heads is for --arch llama");
-  if (s.arch == "llama" && s.sizes.head_size() % 2 != 0) refuse("llama rotates pairs: width / heads must be even");
-  if (s.lr_schedule != "constant" && s.warmup > s.steps) refuse("--warmup is longer than --steps");
+           std::to_string(s.sizes.heads) + ": give a divisor");
+  if (s.arch == "gpt2" && s.sizes.key_heads != s.sizes.heads)
+    refuse("--key-heads is for --arch llama: leave it out or give --arch llama");
+  if (s.arch == "llama" && s.sizes.head_size() % 2 != 0)
+    refuse("llama turns pairs of numbers, and --width / --heads = " + std::to_string(s.sizes.head_size()) +
+           " is odd: give --width as an even multiple of --heads");
+  if (s.lr_schedule != "constant" && s.warmup > s.steps)
+    refuse("--warmup " + std::to_string(s.warmup) + " is longer than --steps " + std::to_string(s.steps) +
+           ": give a shorter one");
 }
 
 examples::text_data load_text(settings const& s) {
@@ -118,13 +127,30 @@ examples::text_data load_text(settings const& s) {
   return data;
 }
 
-void make_output_folder(settings const& s) {
-  if (s.out.empty()) return;
-  std::error_code failed;
-  std::filesystem::create_directories(s.out, failed);
-  if (!std::filesystem::is_directory(s.out))
-    throw hd::error(hd::errc::file, hd::make_text("can't make the folder ", s.out.c_str(), ": choose another --out"));
-}
+/// The folder of --out. What it makes goes again where the run leaves nothing in it.
+class output_folder {
+ public:
+  explicit output_folder(std::string const& path) {
+    if (path.empty()) return;
+    std::error_code failed;
+    for (fs::path p = path; !p.empty() && !fs::exists(p, failed); p = p.parent_path()) made_.push_back(p);
+    fs::create_directories(path, failed);
+    if (fs::is_directory(path, failed)) return;
+    remove_empty();
+    throw hd::error(hd::errc::file, hd::make_text("can't make the folder ", path.c_str(), ": choose another --out"));
+  }
+  output_folder(output_folder const&) = delete;
+  output_folder& operator=(output_folder const&) = delete;
+  ~output_folder() { remove_empty(); }
+
+ private:
+  void remove_empty() noexcept {
+    std::error_code not_empty;
+    for (fs::path const& p : made_) fs::remove(p, not_empty);
+  }
+
+  std::vector<fs::path> made_;  // the innermost first
+};
 
 extern "C" void on_interrupt(int) {
   stop_requested = 1;
@@ -172,6 +198,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("sample", &s.sample, "bytes of text to generate at the end, with --out", index_t{0}, index_t{1} << 20);
   f.toggle("bits", &s.bits, "prints the loss of every step as bits");
   f.toggle("memory", &s.memory, "prints predicted and reserved bytes at the end");
+  f.toggle("evidence", &s.evidence, "prints losses and speed as lines that evidence.cmake reads");
 }
 
 int run(int argc, char** argv) {
@@ -185,7 +212,8 @@ int run(int argc, char** argv) {
   apply_preset(s, f);
   check(s);
   examples::text_data const text = load_text(s);
-  make_output_folder(s);
+  check_resume(s);
+  output_folder const out(s.out);
   std::signal(SIGINT, on_interrupt);
   train_function const train = s.arch == "gpt2" ? (s.bf16 ? train_gpt2_bf16 : train_gpt2_f32)
                                                 : (s.bf16 ? train_llama_bf16 : train_llama_f32);
@@ -194,6 +222,7 @@ int run(int argc, char** argv) {
   hd::run_ranks(s.dp * s.pp, [&](hd::thread_communicator& comm, hd::threads_executor& exec) {
     train(s, text, comm, exec);
   }, ranks);
+  std::signal(SIGINT, SIG_DFL);
   write_sample(s);
   return 0;
 }

@@ -45,7 +45,7 @@ hd::model::trainer_options options_of(way const& w) {
   o.tokens = 17;  // odd, so that no tile is full
   o.policy.seed = 5;
   o.policy.order = w.order;
-  o.order = w.gpipe ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
+  o.schedule = w.gpipe ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
   o.shard_optimizer = w.zero;
   o.clip = 0.5;
   return o;

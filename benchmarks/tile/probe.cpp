@@ -150,7 +150,7 @@ void stream(char const* where, index_t rows, int repeat, int runs) {
   float result = 0, sink = 0;
   report(
       "reduce", [&] { sink += reduce_by_hand(m.x.data(), n); },
-      [&] { reduce(exec, x, view<float, 1>(&result, dims<1>(1)), sum<float>{}); });
+      [&] { reduce(exec, x, view<float, 1>(&result, dims<1>(1)), plus<float>{}); });
   if (sink < 0) std::printf("%f\n", static_cast<double>(sink));
 }
 

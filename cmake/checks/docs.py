@@ -5,6 +5,7 @@
 <!-- snippet: <file> --> ... <!-- end of snippet -->          a whole file
 <!-- snippet: <file>#<name> --> ... <!-- end of snippet -->   what stands between `// begin <name>` and `// end <name>`
 <!-- table: operations by backends --> ... <!-- end of table -->
+<!-- missed goals --> ... <!-- end of missed goals -->        the rows of docs/evidence.md that say so
 
 --write brings the pages up to date.
 """
@@ -17,6 +18,8 @@ from tree import INCLUDE, ROOT, fail, finish, public_headers, tracked
 
 SNIPPET = re.compile(r"(<!-- snippet: ([^ #]+)(?:#(\S+))? -->\n)(.*?)(<!-- end of snippet -->)", re.S)
 TABLE = re.compile(r"(<!-- table: operations by backends[^>]*-->\n)(.*?)(<!-- end of table -->)", re.S)
+MISSED = re.compile(r"(<!-- missed goals -->\n)(.*?)(<!-- end of missed goals -->)", re.S)
+EVIDENCE = re.compile(r"^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \| (\w+) \|", re.M)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 OBJECT = re.compile(r"^inline constexpr (\w+_fn) (\w+)(?:\{\})?;", re.M)
 DECLARED = re.compile(r"^HEDDLE_DECLARE_KERNEL\((?:\w+::)*(?:(\w+)::)?(\w+_fn), (\w+)_tag,", re.M)
@@ -62,7 +65,7 @@ def table():
 
 
 # What an operation includes to submit tile programs.
-RUN_TILES = {"heddle/tile/run.hpp", "heddle/nn/elementwise.hpp", "heddle/algorithm/transform.hpp",
+RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
              "heddle/algorithm/detail/row_layout.hpp"}
 
 
@@ -72,12 +75,23 @@ def cell(folder, op, backend, tuned, has_tiles):
     return "generic" if backend in ("reference", "cpu") or has_tiles else "not yet"
 
 
+def missed_goals():
+    """How many goals docs/evidence.md holds, and a line for each that was missed."""
+    rows = EVIDENCE.findall((ROOT / "docs/evidence.md").read_text())
+    missed = [row for row in rows if row[3] == "missed"]
+    met = sum(row[3] == "met" for row in rows)
+    lines = [f"There {met} goals are met and {len(missed)} are missed" + (":" if missed else "."), ""]
+    lines += [f"- `{name}`: {value}, where the goal is {goal}" for name, value, goal, _ in missed]
+    return "\n".join(lines).rstrip() + "\n"
+
+
 def brought_up_to_date(page, text):
     def quote(match):
         new = snippet(page, match.group(2), match.group(3))
         return match.group(0) if new is None else match.group(1) + new + match.group(5)
 
     text = SNIPPET.sub(quote, text)
+    text = MISSED.sub(lambda m: m.group(1) + missed_goals() + m.group(3), text)
     return TABLE.sub(lambda m: m.group(1) + table() + m.group(3), text)
 
 

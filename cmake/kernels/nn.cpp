@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/column_sum.hpp>

@@ -8,11 +8,13 @@
 #include <heddle/core/error.hpp>
 
 #include <charconv>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <new>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -87,9 +89,10 @@ class flags {
     return *this;
   }
 
-  /// Any text. `what` stands for it in the help, like PATH or DIR.
+  /// Any text but none. `what` stands for it in the help, like PATH or DIR.
   flags& text(char const* name, std::string* value, char const* what, char const* help) {
     add(name, help, what, *value, value).read = [](entry const& self, std::string_view t) {
+      if (t.empty()) return "the value is empty; give --" + self.name + " " + self.what;
       *static_cast<std::string*>(self.value) = std::string(t);
       return std::string();
     };
@@ -113,13 +116,14 @@ class flags {
     return *this;
   }
 
-  /// Several texts; those on the command line replace the default.
+  /// Several texts, none of them empty; those on the command line replace the default.
   flags& list(char const* name, std::vector<std::string>* values, char const* what, char const* help) {
     std::string shown;
     for (std::string const& v : *values) shown += (shown.empty() ? "" : " ") + v;
     entry& e = add(name, help, std::string(what) + "...", shown, values);
     e.is_list = true;
     e.read = [](entry const& self, std::string_view t) {
+      if (t.empty()) return "a value is empty; give --" + self.name + " " + self.what;
       auto& all = *static_cast<std::vector<std::string>*>(self.value);
       if (!self.seen) all.clear();
       all.emplace_back(t);
@@ -289,7 +293,8 @@ class flags {
 };
 
 /// Runs `f(argc, argv)` and turns what it throws into one line on stderr and an exit status: 2 for usage, 130 where the
-/// user interrupted, 1 for any other failure; --help prints to stdout and gives 0.
+/// user interrupted, 1 for any other failure; --help prints to stdout and gives 0. Output that stdout did not take is a
+/// failure, and so is a file beyond the process's limit, which would else end the process by a signal.
 template <class F>
 int run_main(int argc, char** argv, F const& f) {
   auto report = [&](char const* what, int status) {
@@ -300,15 +305,23 @@ int run_main(int argc, char** argv, F const& f) {
     std::fprintf(stderr, "%s: %s\n", program.c_str(), line.c_str());
     return status;
   };
+  auto finish = [&](int status) {
+    bool const lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+    if (!lost || status != 0) return status;
+    return report("can't write to the standard output: free some space or send it elsewhere", 1);
+  };
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return f(argc, argv);
+    return finish(f(argc, argv));
   } catch (help_wanted const& h) {
     std::fputs(h.what(), stdout);
-    return 0;
+    return finish(0);
   } catch (usage_error const& e) {
     return report(e.what(), 2);
   } catch (heddle::error const& e) {
     return report(e.what(), e.code() == heddle::errc::interrupted ? 130 : 1);
+  } catch (std::bad_alloc const&) {
+    return report("out of memory: choose smaller sizes", 1);
   } catch (std::exception const& e) {
     return report(e.what(), 1);
   }

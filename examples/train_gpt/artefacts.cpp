@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "artefacts.hpp"
 
+#include <heddle/model/description.hpp>
 #include <heddle/report/chrome_trace.hpp>
 #include <heddle/report/schedule_timeline.hpp>
 
@@ -10,13 +11,12 @@ namespace hd = heddle;
 using hd::index_t;
 
 std::vector<std::pair<std::string, std::string>> describe_run(settings const& s) {
-  auto const n = [](auto v) { return std::to_string(v); };
-  return {{"program", "train_gpt"},        {"arch", s.arch},
-          {"vocabulary", n(s.sizes.vocabulary)}, {"layers", n(s.sizes.layers)},
-          {"width", n(s.sizes.width)},     {"heads", n(s.sizes.heads)},
-          {"key_heads", n(s.sizes.key_heads)}, {"hidden", n(s.sizes.hidden)},
-          {"positions", n(s.sizes.positions)}, {"tied", s.sizes.tied ? "1" : "0"},
-          {"seed", n(s.seed)},             {"tokenizer", "bytes"}};
+  using style = hd::model::decoder_style;
+  auto meta = hd::model::to_meta({s.arch == "gpt2" ? style::gpt2 : style::llama, s.sizes});
+  meta.insert(meta.begin(), {"program", "train_gpt"});
+  meta.emplace_back("seed", std::to_string(s.seed));
+  meta.emplace_back("tokenizer", "bytes");
+  return meta;
 }
 
 hd::text stop_message(settings const& s, index_t done) {
@@ -46,6 +46,9 @@ journal::journal(settings const& s, hd::model::trainer_options const& o, example
               mib(memory.activations), mib(memory.communication), mib(memory.workspace));
   if (bigram_ > 0)
     std::printf("train_gpt: a byte bigram has a cross entropy of %.4f nats on the held-out text\n", bigram_);
+  if (!s.random_tokens && s.eval_every > 0 && text.valid.size() <= static_cast<std::size_t>(s.seq))
+    std::printf("train_gpt: no held-out loss: %zu bytes are held out, too few for a sequence; give more text, or a "
+                "larger --valid-fraction\n", text.valid.size());
   std::fflush(stdout);
 }
 
@@ -86,7 +89,7 @@ void journal::draw_loss() {
   if (bigram_ > 0)
     c.series.emplace_back("byte bigram", std::vector<hd::report::chart_point>{{train_.front().x, bigram_},
                                                                              {train_.back().x, bigram_}});
-  hd::report::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
+  hd::checkpoint::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
 }
 
 void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
@@ -118,7 +121,7 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
                  at_ns.end - at_ns.ready);
     }
   }
-  hd::report::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
+  hd::checkpoint::write_file(s_->out + "/pipeline.svg", hd::report::timeline_chart(picture));
   trace.write(s_->out + "/trace.json");
 }
 
@@ -136,12 +139,14 @@ void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::mo
               train_.back().y);
   if (last_held_out_ >= 0) std::printf(", held out %.4f", last_held_out_);
   if (bigram_ > 0) std::printf(" (byte bigram %.4f)", bigram_);
-  std::printf("\n");
+  std::printf("; %.0f tokens/s\n", tokens / seconds);
   if (s_->memory)
     std::printf("memory predicted %zu reserved %zu\n", predicted_.total(), measured.total());
-  if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
-  if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
-  std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  if (s_->evidence) {
+    if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
+    if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
+    std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+  }
   std::fflush(stdout);
 }
 

@@ -75,7 +75,7 @@ template <class Trainer, class Comm>
 std::vector<rank_trace> gather_traces(Trainer& trainer, Comm& world) {
   namespace hd = heddle;
   std::vector<rank_trace> all;
-  auto const key = hd::make_channel(4);
+  auto const key = hd::make_channel(static_cast<unsigned>(hd::pipeline::traffic::first_free));
   if (world.rank() != 0) {
     auto const& t = trainer.times();
     world.send(0, key, {t.data(), t.size() * sizeof(t[0])});

@@ -8,6 +8,7 @@
 
 #include <support/text_data.hpp>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct settings {
   // output
   std::string out, resume;
   heddle::index_t save_every = 0, eval_every = 50, sample = 200;
-  bool bits = false, memory = false;
+  bool bits = false, memory = false, evidence = false;
 };
 
 /// The run's options as the library takes them. Pre: the settings were checked.
@@ -67,6 +68,6 @@ void train_llama_bf16(settings const&, examples::text_data const&, heddle::threa
                       heddle::threads_executor&);
 
 /// Set by the first Ctrl-C: the run finishes its step, saves and ends.
-extern volatile int stop_requested;
+extern std::atomic<int> stop_requested;
 
 }  // namespace train_gpt

@@ -8,9 +8,8 @@
 #include <heddle/model/trainer_checkpoint.hpp>
 
 #include "artefacts.hpp"
+#include "resume.hpp"
 #include "settings.hpp"
-
-#include <filesystem>
 
 namespace train_gpt {
 
@@ -59,18 +58,14 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
 
   index_t first = 0;
   trainer.initialize();
-  if (!s.resume.empty()) {
-    // A folder that train_gpt wrote holds its saves in checkpoint/.
-    std::string const inside = s.resume + "/checkpoint";
-    first = heddle::model::resume(trainer, std::filesystem::is_directory(inside) ? inside : s.resume, model,
-                                  [](heddle::checkpoint::store const&) {});
-  }
+  if (!s.resume.empty())
+    first = heddle::model::resume(trainer, saves_folder(s), model, [](heddle::checkpoint::store const&) {});
   std::unique_ptr<journal> log;
   if (reports) log = std::make_unique<journal>(s, options, text, trainer.predicted(), first);
 
   window_source const train_on{&s, &text.train, options.sequences, 1};
-  window_source const held_out{&s, text.valid.size() > static_cast<std::size_t>(s.seq) ? &text.valid : &text.train,
-                               options.sequences, 2};
+  window_source const held_out{&s, &text.valid, options.sequences, 2};
+  bool const can_evaluate = s.random_tokens || text.valid.size() > static_cast<std::size_t>(s.seq);
   auto const schedule = schedule_of(s);
   auto evaluate = [&](index_t rounds) {
     double sum = 0;
@@ -89,12 +84,12 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     std::int64_t const begin = heddle::deadline::now_ns();
     heddle::model::step_result const r = trainer.step(done, schedule(done), train_on);
     ++done;
-    bool const evaluates = s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
+    bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
     double const held = evaluates ? evaluate(done == s.steps ? 8 : 2) : -1;
     double const waited = waiting_share(trainer, world);
     if (log) log->step(done, r, held, schedule(done - 1), begin, waited);
     // All ranks stop after the same step: the flag of the first rank decides.
-    std::int64_t stop[1] = {stop_requested};
+    std::int64_t stop[1] = {stop_requested.load()};
     heddle::broadcast(world, exec, heddle::view<std::int64_t, 1>(stop, heddle::dims<1>(1)), 0);
     exec.synchronize();
     stopped = stop[0] != 0;

@@ -7,7 +7,6 @@
 
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
-#include <heddle/algorithm/monoid.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/algorithm/transform.hpp>
@@ -31,11 +30,13 @@
 #include <heddle/backend/cpu/tile_reduce.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
+#include <heddle/checkpoint/atomic_file.hpp>
 #include <heddle/checkpoint/convert.hpp>
 #include <heddle/checkpoint/crc32c.hpp>
 #include <heddle/checkpoint/dtype.hpp>
 #include <heddle/checkpoint/file.hpp>
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/layout.hpp>
 #include <heddle/checkpoint/manifest.hpp>
 #include <heddle/checkpoint/report.hpp>
@@ -70,6 +71,7 @@
 #include <heddle/core/math_sigmoidal.hpp>
 #include <heddle/core/math_trigonometric.hpp>
 #include <heddle/core/math_weight.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>

@@ -56,8 +56,9 @@ template <class>
 struct gradients;
 }  // namespace attention::detail
 
+template <class>
+struct plus;
 namespace tile {
-struct plus_fn;
 struct pass_fn;
 namespace detail {
 template <class>
@@ -66,8 +67,6 @@ struct cpu_tile;
 }  // namespace tile
 
 namespace nn::detail {
-template <class, class, class...>
-struct map_program;
 template <class, class>
 struct softmax_program;
 template <class, class, class>
@@ -115,6 +114,9 @@ struct adam_formula;
 }  // namespace optim::detail
 
 namespace detail {
+template <class, class, class...>
+struct transform_program;
+
 /// Whether the library was built with the flags of this file: `tags` are words with a slash between them.
 HEDDLE_FN constexpr bool has_own_tag(char const* tags) noexcept {
   constexpr char own[] = HEDDLE_TAG;
@@ -180,36 +182,36 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   HEDDLE_ATTENTION_KERNELS_OF(X, bf16, float)  \
   HEDDLE_ATTENTION_KERNELS_OF(X, double, double)
 
-#define HEDDLE_PROGRAM(X, ...) X(tile::detail::cpu_tile<nn::detail::__VA_ARGS__>, void*, index_t, index_t)
-#define HEDDLE_NN_KERNELS_OF(X, A)                                             \
-  HEDDLE_PROGRAM(X, map_program<tile::plus_fn, A, A, A>)                       \
-  HEDDLE_PROGRAM(X, map_program<tile::pass_fn, A, A>)                          \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::gelu_tanh_value, A, A>)            \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::gelu_tanh_gradient, A, A, A>)      \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::gelu_erf_value, A, A>)             \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::swiglu_value, A, A, A>)            \
-  HEDDLE_PROGRAM(X, map_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \
-  HEDDLE_PROGRAM(X, softmax_program<A, A>)                                     \
-  HEDDLE_PROGRAM(X, softmax_backward_program<A, A, A>)                         \
-  HEDDLE_PROGRAM(X, layer_norm_program<A, A, A>)                               \
-  HEDDLE_PROGRAM(X, layer_norm_backward_program<A, A, A, A>)                   \
-  HEDDLE_PROGRAM(X, layer_norm_weight_program<A, A, float>)                    \
-  HEDDLE_PROGRAM(X, rms_norm_program<A, A, A>)                                 \
-  HEDDLE_PROGRAM(X, rms_norm_backward_program<A, A, A, A>)                     \
-  HEDDLE_PROGRAM(X, rms_norm_weight_program<A, A, float>)                      \
-  HEDDLE_PROGRAM(X, cross_entropy_program<A, float>)                           \
-  HEDDLE_PROGRAM(X, cross_entropy_backward_program<A, float, A>)               \
-  HEDDLE_PROGRAM(X, embedding_program<A, A, A>)                                \
-  HEDDLE_PROGRAM(X, embedding_weight_program<A, float>)                        \
-  HEDDLE_PROGRAM(X, column_sum_program<A, float>)                              \
-  HEDDLE_PROGRAM(X, rope_program<A, A>)
-#define HEDDLE_NN_KERNELS(X)                                 \
-  HEDDLE_NN_KERNELS_OF(X, float)                             \
-  HEDDLE_NN_KERNELS_OF(X, bf16)                              \
-  HEDDLE_PROGRAM(X, map_program<tile::pass_fn, bf16, float>) \
-  HEDDLE_PROGRAM(X, cross_entropy_total_program<float>)      \
-  HEDDLE_PROGRAM(X, rope_table_program<float>)               \
+#define HEDDLE_PROGRAM(X, ...) X(tile::detail::cpu_tile<__VA_ARGS__>, void*, index_t, index_t)
+#define HEDDLE_NN_KERNELS_OF(X, A)                                                           \
+  HEDDLE_PROGRAM(X, detail::transform_program<plus<void>, A, A, A>)                          \
+  HEDDLE_PROGRAM(X, detail::transform_program<tile::pass_fn, A, A>)                          \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_value, A, A>)            \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_gradient, A, A, A>)      \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_value, A, A>)             \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_value, A, A, A>)            \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \
+  HEDDLE_PROGRAM(X, nn::detail::softmax_program<A, A>)                                       \
+  HEDDLE_PROGRAM(X, nn::detail::softmax_backward_program<A, A, A>)                           \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_program<A, A, A>)                                 \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_backward_program<A, A, A, A>)                     \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_weight_program<A, A, float>)                      \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_program<A, A, A>)                                   \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_backward_program<A, A, A, A>)                       \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_weight_program<A, A, float>)                        \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_program<A, float>)                             \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_backward_program<A, float, A>)                 \
+  HEDDLE_PROGRAM(X, nn::detail::embedding_program<A, A, A>)                                  \
+  HEDDLE_PROGRAM(X, nn::detail::embedding_weight_program<A, float>)                          \
+  HEDDLE_PROGRAM(X, nn::detail::column_sum_program<A, float>)                                \
+  HEDDLE_PROGRAM(X, nn::detail::rope_program<A, A>)
+#define HEDDLE_NN_KERNELS(X)                                               \
+  HEDDLE_NN_KERNELS_OF(X, float)                                           \
+  HEDDLE_NN_KERNELS_OF(X, bf16)                                            \
+  HEDDLE_PROGRAM(X, detail::transform_program<tile::pass_fn, bf16, float>) \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_total_program<float>)        \
+  HEDDLE_PROGRAM(X, nn::detail::rope_table_program<float>)                 \
   X(optim::detail::step_in_vectors, optim::detail::adam_formula<float>, index_t, index_t)
 
 HEDDLE_MATMUL_KERNELS(HEDDLE_DECLARED_KERNEL)

@@ -73,12 +73,12 @@ TEMPLATE_LIST_TEST_CASE("reduce follows the canonical order", "[algorithm]", tes
   for (index_t n : {0, 1, 63, 64, 65, 4095, 4096, 4097, 12289, 70000}) {
     std::vector<float> const v = test::random_floats(n, 3, 1);
     INFO(n);
-    REQUIRE(reduced(setup.exec, v, sum<float>{}) == sum_of(v));
-    REQUIRE(reduced(setup.exec, v, sum<float>{}, 2.5f) == (n == 0 ? 2.5f : 2.5f + sum_of(v)));
+    REQUIRE(reduced(setup.exec, v, plus<float>{}) == sum_of(v));
+    REQUIRE(reduced(setup.exec, v, plus<float>{}, 2.5f) == (n == 0 ? 2.5f : 2.5f + sum_of(v)));
     float largest = -inf, smallest = inf;
     for (float x : v) largest = std::fmax(largest, x), smallest = std::fmin(smallest, x);
-    REQUIRE(reduced(setup.exec, v, greatest<float>{}) == largest);
-    REQUIRE(reduced(setup.exec, v, least<float>{}) == smallest);
+    REQUIRE(reduced(setup.exec, v, maximum<float>{}) == largest);
+    REQUIRE(reduced(setup.exec, v, minimum<float>{}) == smallest);
   }
 }
 
@@ -99,10 +99,10 @@ TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", 
 
 TEMPLATE_LIST_TEST_CASE("AL-2: reduce of int32 into int64", "[algorithm]", test::tile_cases) {
   TestType setup;
-  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{2147483647, 1}, sum<std::int64_t>{}) == 2147483648);
+  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{2147483647, 1}, plus<std::int64_t>{}) == 2147483648);
   std::vector<std::uint8_t> const ones(10000, 1);
-  REQUIRE(reduced(setup.exec, ones, sum<std::int32_t>{}) == 10000);
-  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, greatest<std::int32_t>{}) == -2147483647 - 1);
+  REQUIRE(reduced(setup.exec, ones, plus<std::int32_t>{}) == 10000);
+  REQUIRE(reduced(setup.exec, std::vector<std::int32_t>{}, maximum<std::int32_t>{}) == -2147483647 - 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::tile_cases) {
@@ -110,15 +110,15 @@ TEMPLATE_LIST_TEST_CASE("reduce of bf16 sums in float", "[algorithm]", test::til
   std::vector<bf16> v;
   std::vector<float> wide;
   for (float x : test::random_floats(5000, 8, 1)) v.push_back(bf16(x)), wide.push_back(float(v.back()));
-  REQUIRE(reduced(setup.exec, v, sum<float>{}) == sum_of(wide));
+  REQUIRE(reduced(setup.exec, v, plus<float>{}) == sum_of(wide));
 }
 
 TEMPLATE_LIST_TEST_CASE("a NaN result is the canonical one", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<float> v(1000, 1.0f);
   v[500] = bit_cast<float>(0xFFABCDEFu);
-  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, sum<float>{})) == 0x7FC00000u);
-  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, greatest<float>{})) == 0x7FC00000u);
+  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, plus<float>{})) == 0x7FC00000u);
+  REQUIRE(bit_cast<std::uint32_t>(reduced(setup.exec, v, maximum<float>{})) == 0x7FC00000u);
 }
 
 TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user", "[algorithm]",
@@ -128,15 +128,15 @@ TEMPLATE_LIST_TEST_CASE("transform_reduce: a dot product, and values of the user
   std::vector<float> products;
   for (std::size_t i = 0; i < a.size(); ++i) products.push_back(mul(a[i], b[i]));
   float result = -1;
-  transform_reduce(setup.exec, one(result), sum<float>{}, tile::product, input(a), input(b));
+  transform_reduce(setup.exec, one(result), plus<float>{}, multiplies<>{}, input(a), input(b));
   int count = -1;
   transform_reduce(
-      setup.exec, one(count), sum<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
+      setup.exec, one(count), plus<int>{}, [](float x) { return x > 0 ? 1 : 0; }, input(a));
   setup.exec.synchronize();
   REQUIRE(result == sum_of(products));
   int want = 0;
   for (float x : a) want += x > 0;
   REQUIRE(count == want);
-  REQUIRE_THROWS_AS(reduce(setup.exec, input(a), view<float, 1>(products.data(), dims<1>(2)), sum<float>{}),
+  REQUIRE_THROWS_AS(reduce(setup.exec, input(a), view<float, 1>(products.data(), dims<1>(2)), plus<float>{}),
                     contract_error);
 }

@@ -111,17 +111,17 @@ concept exclusive_scannable = requires(serial_executor& e, view<double, 1> v, M 
 
 TEMPLATE_LIST_TEST_CASE("AL-2: the type of the running value is named", "[algorithm]", test::tile_cases) {
   TestType setup;
-  STATIC_REQUIRE_FALSE(exclusive_scannable<int, sum<double>>);
-  STATIC_REQUIRE(exclusive_scannable<double, sum<double>>);
+  STATIC_REQUIRE_FALSE(exclusive_scannable<int, plus<double>>);
+  STATIC_REQUIRE(exclusive_scannable<double, plus<double>>);
   std::vector<std::int64_t> const big = {std::int64_t{1} << 40, 5, 7};
   std::vector<std::int64_t> big_out(3, -1);
-  exclusive_scan(setup.exec, input(big), output(big_out), sum<std::int64_t>{}, std::int64_t{0});
+  exclusive_scan(setup.exec, input(big), output(big_out), plus<std::int64_t>{}, std::int64_t{0});
   std::vector<double> const parts = {0.5, 0.25, 2};
   std::vector<double> parts_out(3, -1);
-  exclusive_scan(setup.exec, input(parts), output(parts_out), sum<double>{}, 0.0);
+  exclusive_scan(setup.exec, input(parts), output(parts_out), plus<double>{}, 0.0);
   std::vector<std::uint8_t> const ones(300, 1);
   std::vector<std::int32_t> counts(300, -1);
-  inclusive_scan(setup.exec, input(ones), output(counts), sum<std::int32_t>{});
+  inclusive_scan(setup.exec, input(ones), output(counts), plus<std::int32_t>{});
   setup.exec.synchronize();
   REQUIRE(big_out == std::vector<std::int64_t>{0, std::int64_t{1} << 40, (std::int64_t{1} << 40) + 5});
   REQUIRE(parts_out == std::vector<double>{0, 0.5, 0.75});
@@ -133,15 +133,15 @@ TEMPLATE_LIST_TEST_CASE("scans of floats follow the order of blocks and groups",
   for (index_t n : {0, 1, 15, 16, 17, 33, 4095, 4096, 4097, 9000}) {
     std::vector<float> const x = test::random_floats(n, 11, 1), want = scan_of(x);
     std::vector<float> y(n, std::numeric_limits<float>::quiet_NaN()), z = y;
-    inclusive_scan(setup.exec, input(x), output(y), sum<float>{});
-    exclusive_scan(setup.exec, input(x), output(z), sum<float>{}, 0.5f);
+    inclusive_scan(setup.exec, input(x), output(y), plus<float>{});
+    exclusive_scan(setup.exec, input(x), output(z), plus<float>{}, 0.5f);
     setup.exec.synchronize();
     INFO(n);
     REQUIRE(test::same_bits(y, want));
     if (n == 0) continue;
     REQUIRE(z[0] == 0.5f);
     std::vector<float> shifted(n, std::numeric_limits<float>::quiet_NaN());
-    inclusive_scan(setup.exec, input(x), output(shifted), sum<float>{}, 0.5f);
+    inclusive_scan(setup.exec, input(x), output(shifted), plus<float>{}, 0.5f);
     setup.exec.synchronize();
     for (index_t i = 1; i < n; ++i) REQUIRE(z[i] == shifted[i - 1]);
   }
@@ -150,10 +150,10 @@ TEMPLATE_LIST_TEST_CASE("scans of floats follow the order of blocks and groups",
 TEMPLATE_LIST_TEST_CASE("scans of strided views, and of views that don't fit", "[algorithm]", test::tile_cases) {
   TestType setup;
   std::vector<int> v = {1, -9, 2, -9, 3, -9}, w(3, 0);
-  inclusive_scan(setup.exec, view<int const, 1>(v.data(), dims<1>(3), 2), output(w), sum<int>{});
-  inclusive_scan(setup.exec, input(w), view<int, 1>(v.data() + 1, dims<1>(3), 2), greatest<int>{});
+  inclusive_scan(setup.exec, view<int const, 1>(v.data(), dims<1>(3), 2), output(w), plus<int>{});
+  inclusive_scan(setup.exec, input(w), view<int, 1>(v.data() + 1, dims<1>(3), 2), maximum<int>{});
   setup.exec.synchronize();
   REQUIRE(w == std::vector<int>{1, 3, 6});
   REQUIRE(v == std::vector<int>{1, 1, 2, 3, 3, 6});
-  REQUIRE_THROWS_AS(inclusive_scan(setup.exec, input(v), output(w), sum<int>{}), contract_error);
+  REQUIRE_THROWS_AS(inclusive_scan(setup.exec, input(v), output(w), plus<int>{}), contract_error);
 }

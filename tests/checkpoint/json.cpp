@@ -101,16 +101,3 @@ TEST_CASE("every duplicate member is reported by name", "[checkpoint]") {
   CHECK(faults.faults()[1].position == 29);
   CHECK(faults.summary(1) == "\"c\" appears twice (byte 22); and 2 more");
 }
-
-TEST_CASE("what the writer writes is read back", "[checkpoint]") {
-  json_writer w;
-  index_t const sizes[] = {2, 0};
-  std::string const odd = "\"\\\n\x01 \xe2\x82\xac";
-  w.begin('{').key(odd).string(odd).key("n").numbers(sizes, 2).key("e").begin('[').end(']').end('}');
-  std::string const quoted = "\"\\\"\\\\\\u000a\\u0001 \xe2\x82\xac\"";
-  CHECK(w.text() == "{" + quoted + ":" + quoted + ",\"n\":[2,0],\"e\":[]}");
-  json const v = good(w.text());
-  CHECK((v.keys[0] == odd && v.items[0].text == odd));
-  CHECK(v.find("n")->items.size() == 2);
-  CHECK_THROWS_AS(w.string("\xff"), contract_error);
-}

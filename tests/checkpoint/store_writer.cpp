@@ -175,6 +175,24 @@ TEST_CASE("a disk or a limit that is really reached ends in the same error", "[c
   CHECK((WIFEXITED(mounted) && (WEXITSTATUS(mounted) == 0 || WEXITSTATUS(mounted) == 50)));
 }
 
+TEST_CASE("a save that failed is removed, one that counts is not", "[checkpoint]") {
+  test::temporary_folder const root;
+  save_id const good = test::save_all(root.path(), 20, 2);
+  save_id const bad = next_save(root.path(), 30);
+  std::string const folder = root / folder_name(bad);
+  for (index_t rank : {0, 1}) test::save_rank(root.path(), bad, rank, 2);
+  abandon(root.path(), bad, 0);
+  CHECK(list_directory(folder) == std::vector<std::string>{file_name(1)});
+  abandon(root.path(), bad, 1);
+  CHECK_FALSE(file_exists(folder));
+  for (index_t rank : {0, 1}) test::save_rank(root.path(), bad, rank, 2);
+  for (int again = 0; again < 2; ++again) abandon(root.path(), bad);
+  CHECK_FALSE(file_exists(folder));
+  abandon(root.path(), good, 0);
+  abandon(root.path(), good);
+  CHECK(usable_step(root.path()) == 20);
+}
+
 TEST_CASE("misuse of the rank writer is refused", "[checkpoint]") {
   test::temporary_folder const root;
   rank_writer w(root.path(), {1, 1}, 0);

@@ -35,22 +35,26 @@ struct sum_of_text {
 
 TEST_CASE("concepts of comm hold for their models and refuse others", "[comm]") {
   STATIC_REQUIRE(transport<thread_communicator>);
-  STATIC_REQUIRE(communicator<thread_communicator>);
+  STATIC_REQUIRE(failable_communicator<thread_communicator>);
+  STATIC_REQUIRE_FALSE(failable_communicator<counting<thread_communicator>>);
   STATIC_REQUIRE(transport<counting<thread_communicator>>);
   STATIC_REQUIRE(transport<mail_transport>);
   STATIC_REQUIRE(transport<alone>);
   STATIC_REQUIRE(!communicator<alone>);
   STATIC_REQUIRE(!transport<without_receive>);
   STATIC_REQUIRE(!transport<without_size>);
-  STATIC_REQUIRE(reduction_for<plus, float>);
-  STATIC_REQUIRE(reduction_for<plus, bf16>);
+  STATIC_REQUIRE(reduction_for<plus<>, float>);
+  STATIC_REQUIRE(reduction_for<plus<>, bf16>);
   STATIC_REQUIRE(reduction_for<mean, std::int8_t>);
   STATIC_REQUIRE(!reduction_for<sum_of_text, std::string>);
   STATIC_REQUIRE(!reduction_for<sum_of_text, float>);
-  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<plus, fp16>, float>);
-  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<plus, std::int16_t>, std::uint16_t>);
+  STATIC_REQUIRE(!reduction_for<plus<>, bool>);
+  STATIC_REQUIRE(reduction_for<plus<double>, float>);
+  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<plus<double>, float>, double>);
+  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<plus<>, fp16>, float>);
+  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<plus<>, std::int16_t>, std::uint16_t>);
   STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<mean, std::int16_t>, std::int64_t>);
-  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<minimum, double>, double>);
+  STATIC_REQUIRE(std::is_same_v<reduction_accumulator_t<minimum<>, double>, double>);
 }
 
 TEST_CASE("every collective works over the minimum members", "[comm]") {

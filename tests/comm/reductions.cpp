@@ -79,6 +79,13 @@ struct matrix_product {
   }
 };
 
+struct product_monoid {
+  using value_type = matrix;
+  static constexpr bool commutative = false, exact = true;
+  matrix identity() const { return {1, 0, 0, 1}; }
+  matrix combine(matrix const& x, matrix const& y) const noexcept { return matrix_product{}(x, y); }
+};
+
 }  // namespace
 
 TEST_CASE("reductions follow T(p) on every transport", "[comm]") {
@@ -198,6 +205,26 @@ TEST_CASE("integers wrap, and their mean goes toward zero", "[comm]") {
     REQUIRE(reduce_constant<std::uint8_t>({200, 100}, n, maximum{}, check) == 200);
     REQUIRE(reduce_constant<double>({0.5, 0.25, 3}, n, multiplies{}, check) == 0.375);
   }
+  check.finish();
+}
+
+TEST_CASE("a monoid reduces in its value type and needs no other member", "[comm]") {
+  rank_checks check;
+  on_every_transport(3, [&](auto& comm) {
+    serial_executor exec;
+    for (index_t n : {1, 5000}) {
+      // In float 1e8 + 1 is 1e8.
+      std::vector<float> v = filled(n, comm.rank() == 0 ? 1e8f : comm.rank() == 1 ? 1.0f : -1e8f), out = v;
+      all_reduce(comm, exec, as_view(v), as_view(out), plus<double>{});
+      check(out == filled(n, 1.0f), "plus<double> over float");
+      std::vector<matrix> in(static_cast<std::size_t>(n)), product = in;
+      for (matrix& m : in) m = {1, static_cast<std::uint32_t>(comm.rank()), 2, 3};
+      all_reduce(comm, exec, as_view(in), as_view(product), product_monoid{});
+      auto const leaf = [](std::uint32_t r) { return matrix{1, r, 2, 3}; };
+      matrix const right = matrix_product{}(matrix_product{}(leaf(0), leaf(1)), leaf(2));
+      check(product.front() == right && product.back() == right, "matrices in the order of ranks");
+    }
+  });
   check.finish();
 }
 

@@ -25,6 +25,19 @@ TEMPLATE_TEST_CASE("exp_weight is exp where e^x is normal, and zero below", "[co
   CHECK(exp_weight(-static_cast<T>(__builtin_inf())) == T(0));
   T const nan = exp_weight(static_cast<T>(__builtin_nan("")));
   CHECK(nan != nan);
+  CHECK(exp_weight(T(-3), T(-3)) == exp(T(-3)));
+  CHECK(exp_weight(T(-3.5), T(-3)) == T(0));
+  CHECK(exp_weight(T(0.5)) == exp(T(0.5)));  // rounding may put a score above its row's log-sum-exp
+}
+
+TEMPLATE_TEST_CASE("the base of a row is its maximum, or 0 where that is -inf", "[core]", float, double) {
+  using T = TestType;
+  T const inf = static_cast<T>(__builtin_inf()), nan = softmax_base(static_cast<T>(__builtin_nan("")));
+  CHECK(softmax_base(-inf) == T(0));
+  CHECK(softmax_base(T(-3)) == T(-3));
+  CHECK(softmax_base(inf) == inf);
+  CHECK(nan != nan);
+  CHECK(exp_weight(-inf - softmax_base(-inf)) == T(0));
 }
 
 TEST_CASE("exp_weight gives vectors the scalar's bits", "[core]") {

@@ -18,8 +18,8 @@ using namespace heddle;
 template <class Executor>
 void probe(Executor& exec, view<float const, 2> const& x, view<float, 2> const& y) {
   copy(exec, x, y);
-  reduce(exec, x, view<float, 1>(y.data(), dims<1>(1)), sum<float>{});
-  inclusive_scan(exec, select(x, 0, 0), select(y, 0, 0), sum<float>{});
+  reduce(exec, x, view<float, 1>(y.data(), dims<1>(1)), plus<float>{});
+  inclusive_scan(exec, select(x, 0, 0), select(y, 0, 0), plus<float>{});
   nn::softmax(exec, x, y);
   nn::softmax_backward(exec, x, x, y);
   linalg::tile_matmul(exec, x, x, y);

@@ -102,6 +102,61 @@ TEST_CASE("numbers are read whole and kept in range", "[examples]") {
     CHECK(parse({"--lr", bad}).error == "--lr: " + std::string(bad) + " is out of range; give a number from 0 to 10");
 }
 
+TEST_CASE("every odd form of a flag is one line that names it, and changes nothing", "[examples]") {
+  std::string const huge(5000, '9');
+  struct {
+    std::vector<std::string> words;
+    char const* error;  // what the line starts with
+  } const cases[] = {
+      {{"--out="}, "--out: the value is empty; give --out DIR"},
+      {{"--out", ""}, "--out: the value is empty; give --out DIR"},
+      {{"--data="}, "--data: a value is empty; give --data PATH..."},
+      {{"--data", "a", ""}, "--data: a value is empty; give --data PATH..."},
+      {{"--steps="}, "--steps: '' is not a whole number"},
+      {{"--lr="}, "--lr: '' is not a number"},
+      {{"--schedule="}, "--schedule: '' is not one of gpipe|1f1b"},
+      {{"--schedule", "1F1B"}, "--schedule: '1F1B' is not one of"},
+      {{"--bf16="}, "--bf16 takes no value"},
+      {{"--no-bf16=1"}, "--no-bf16 takes no value"},
+      {{"--bf16", "--no-bf16"}, "--bf16 is given twice"},
+      {{"--no-shuffle", "--no-shuffle"}, "--shuffle is given twice"},
+      {{"--out=a", "--out", "b"}, "--out is given twice"},
+      {{"--lr", "1", "--lr=1"}, "--lr is given twice"},
+      {{"--steps=" + huge}, "--steps: 999"},
+      {{"--steps", "-" + huge}, "--steps: -999"},
+      {{"--lr", "1" + huge}, "--lr: 1999"},
+      {{"--lr", "1e999"}, "--lr: 1e999 is out of range; give a number from 0 to 10"},
+      {{"--lr", "-inf"}, "--lr: -inf is out of range"},
+      {{"--lr", "infinity"}, "--lr: infinity is out of range"},
+      {{"--clip", "inf"}, "--clip: inf is out of range"},
+      {{"--clip", "-nan"}, "--clip: '-nan' is not a number"},
+      {{"--clip", "nan(1)"}, "--clip: 'nan(1)' is not a number"},
+      {{"--clip", "0x1p3"}, "--clip: '0x1p3' is not a number"},
+      {{"--clip", "1 "}, "--clip: '1 ' is not a number"},
+      {{"--seed", "18446744073709551616"}, "--seed: 18446744073709551616 is out of range"},
+      {{"--steps", "1e3"}, "--steps: '1e3' is not a whole number"},
+      {{"--steps", "\xd9\xa3"}, "--steps: '"},  // a digit, but no ASCII one
+      {{"--"}, "-- is no flag"},
+      {{"---steps", "3"}, "---steps is no flag"},
+      {{"--=3"}, "-- is no flag"},
+      {{"--no-"}, "--no- is no flag"},
+      {{"--STEPS", "3"}, "--STEPS is no flag"},
+      {{"-steps", "3"}, "'-steps' is no flag"},
+      {{"", "3"}, "'' is no flag"},
+  };
+  for (auto const& c : cases) {
+    std::vector<char const*> words;
+    for (std::string const& w : c.words) words.push_back(w.c_str());
+    outcome const r = parse(words);
+    INFO(c.error);
+    CHECK(r.error.rfind(c.error, 0) == 0);
+    CHECK(r.error.find('\n') == std::string::npos);
+  }
+  CHECK(parse({"--steps", "0"}).o.steps == 100);
+  CHECK(parse({"--lr", "nan"}).o.rate == 0.001);
+  CHECK(parse({"--data="}).o.data == std::vector<std::string>{"default.txt"});
+}
+
 TEST_CASE("the help shows purpose, defaults, ranges and choices", "[examples]") {
   options o;
   flags f("Trains a small decoder on text files, over a mesh of ranks, and leaves metrics and pictures in its folder.");

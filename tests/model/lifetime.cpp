@@ -42,7 +42,7 @@ template <class Model>
 test::seen train(Model const& whole) {
   model::trainer_options o = test::tiny_options(2, 1);
   o.backward = pipeline::backward_form::deferred;  // B and W lie far apart
-  o.order = model::pipeline_order::gpipe;
+  o.schedule = model::pipeline_order::gpipe;
   return test::train_tiny<serial_executor>(whole, o, 2);
 }
 

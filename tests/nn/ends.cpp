@@ -91,6 +91,8 @@ TEST_CASE("a source without positions leaves that leaf alone", "[nn]") {
 TEST_CASE("a sink sums the loss of rows that count, and scales its gradient", "[nn]") {
   fixture f;
   nn::cross_entropy_sink const sink{};
+  CHECK(sink.counts(0));
+  CHECK_FALSE(sink.counts(-100));
   nn::planner p(sizeof(float));
   auto const plan = sink.make_plan(p, {2, 3, 3});
   CHECK(plan.lse.where == nn::life::saved);

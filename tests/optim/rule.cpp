@@ -19,6 +19,8 @@ struct plain_descent {
   struct formula {
     optim::detail::step_pointers<float, 0> at;
     float lr;
+    static constexpr char const* operation = "plain_descent";
+    index_t flops() const { return 2; }
     void prepare(index_t) {}
     template <class V>
     HEDDLE_TILE void operator()(V& p, V const& g, V*) const {

@@ -77,7 +77,7 @@ struct rows_program {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     ctx.reduce_of(
-        s.sum, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, tile::plus, 0.0f, in);
+        s.sum, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<float>{}, in);
     ctx.store(sums, row, s.sum);
     ctx.map_to(
         ctx.ref(out, row, 0, x.extent(1)),
@@ -153,9 +153,9 @@ struct flat_program {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const base = ctx.tile() * Ctx::rows * width;
     ctx.load(s.tile, ctx.ref_flat(x, base, width));
-    ctx.row_reduce(s.peak, tile::maximum, -1e30f, s.tile);
+    ctx.row_reduce(s.peak, maximum<float>{}, s.tile);
     ctx.fill(s.more, 1.0f);
-    ctx.map(s.more, tile::plus, s.more, s.peak);
+    ctx.map(s.more, plus<>{}, s.more, s.peak);
     ctx.store(peaks, ctx.tile() * Ctx::rows, s.more);
     ctx.map(
         s.tile, [](auto const& v) HEDDLE_LAMBDA { return v + 1.0f; }, s.tile);
@@ -178,7 +178,7 @@ struct strip_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const j = ctx.tile() * Ctx::strip;
-    ctx.reduce_strip(sums, j, tile::product, tile::plus, 0.0f, ctx.ref_strip(x, j), ctx.ref_column(weight, 0));
+    ctx.reduce_strip(sums, j, multiplies<>{}, plus<float>{}, ctx.ref_strip(x, j), ctx.ref_column(weight, 0));
   }
 };
 
@@ -201,8 +201,8 @@ struct single_program {
     auto& s = ctx.template shared<shared<Ctx>>();
     ctx.load(s.c, column, 0);
     index_t const count = column.extent(0) < Ctx::rows ? column.extent(0) : index_t{Ctx::rows};
-    ctx.store_scalar(results, ctx.tree_reduce(values.data(), values.extent(0), tile::plus));
-    ctx.store_scalar(results + 1, ctx.column_reduce(s.c, tile::plus, count));
+    ctx.store_scalar(results, ctx.tree_reduce(values.data(), values.extent(0), plus<float>{}));
+    ctx.store_scalar(results + 1, ctx.column_reduce(s.c, plus<float>{}, count));
     ctx.for_each(squares.extent(0),
                  [to = squares.data()](index_t i) HEDDLE_LAMBDA { to[i] = static_cast<float>(i * i); });
   }

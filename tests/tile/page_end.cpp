@@ -46,7 +46,7 @@ float run_at_page_end(index_t rows, index_t columns) {
   copy(exec, in, out);
   nn::softmax(exec, in, out);
   linalg::tile_matmul(exec, in, transpose(in), view<float, 2>(c.data, dims<2>(rows, rows)));
-  reduce(exec, out, view<float, 1>(total.data, dims<1>(1)), sum<float>{});
+  reduce(exec, out, view<float, 1>(total.data, dims<1>(1)), plus<float>{});
   return *total.data;
 }
 

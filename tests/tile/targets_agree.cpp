@@ -32,8 +32,8 @@ results run_all(E& exec) {
   linalg::tile_matmul(exec, v, transpose(v), view<float, 2>(r.matmul.data(), dims<2>(rows, rows)));
   std::vector<bf16> half(x.size());
   nn::softmax(exec, v, view<bf16, 2>(half.data(), dims<2>(rows, columns)));
-  reduce(exec, v, view<float, 1>(r.sums.data(), dims<1>(1)), sum<float>{});
-  transform_reduce(exec, view<float, 1>(r.sums.data() + 1, dims<1>(1)), sum<float>{}, tile::product, v, v);
+  reduce(exec, v, view<float, 1>(r.sums.data(), dims<1>(1)), plus<float>{});
+  transform_reduce(exec, view<float, 1>(r.sums.data() + 1, dims<1>(1)), plus<float>{}, multiplies<>{}, v, v);
   exec.synchronize();
   for (std::size_t i = 0; i < half.size(); ++i) r.narrow[i] = float(half[i]);
   return r;

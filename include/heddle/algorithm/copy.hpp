@@ -13,7 +13,7 @@ struct copy_fn {
   template <executor E, any_view In, writable_view Out>
     requires(In::rank() == Out::rank())
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out) const {
-    transform_fn{}(exec, out, tile::pass_fn{}, in);
+    detail::transform_as(exec, "copy", out, tile::pass, in);
   }
 };
 inline constexpr copy_fn copy{};

@@ -16,6 +16,7 @@ struct for_each_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const { return {.operation = "for_each", .shape = {n}, .flops = n * tile::flops_of<F>}; }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(n, grain);

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/algorithm/monoid.hpp>
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/tile/canonical.hpp>
 
 namespace heddle {
 
 namespace detail {
-
-template <class M>
-struct combine_with {
-  M m;
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V>
-  HEDDLE_TILE V operator()(V const& a, V const& b) const {
-    return m.combine(a, b);
-  }
-};
 
 // What a result is stored as: one NaN for all, because hardware picks payloads as it likes.
 template <class T>
@@ -53,6 +43,12 @@ struct reduce_blocks_program : plain_unless<is_lanewise<M> && takes_lanes<F, In.
   struct shared : std::conditional_t<lanes, columns<Ctx>, nothing> {};
 
   HEDDLE_FN bool unit_columns() const { return in.unit_columns(); }
+  HEDDLE_FN span work() const {
+    return {.operation = "reduce.blocks",
+            .shape = {n},
+            .bytes = in.bytes() + element_bytes(results),
+            .flops = n * (1 + tile::flops_of<F>)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(results.extent(0), Ctx::rows);
@@ -68,7 +64,7 @@ struct reduce_blocks_program : plain_unless<is_lanewise<M> && takes_lanes<F, In.
   HEDDLE_TILE void visit(Ctx& ctx, index_t at, Ref const&... refs) const {
     if constexpr (lanes) {
       auto& s = ctx.template shared<shared<Ctx>>();
-      ctx.reduce_of(s.sum, f, combine_with<M>{m}, m.identity(), refs...);
+      ctx.reduce_of(s.sum, f, m, refs...);
       ctx.store(results, at, s.sum);
     } else {
       index_t const left = results.extent(0) - at;
@@ -110,6 +106,12 @@ struct reduce_results_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = "reduce",
+            .shape = {blocks},
+            .bytes = blocks * static_cast<index_t>(sizeof(value)) + static_cast<index_t>(sizeof(R)),
+            .flops = blocks};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return 1;
@@ -117,7 +119,7 @@ struct reduce_results_program {
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
-    value total = blocks > 0 ? ctx.tree_reduce(results, blocks, combine_with<M>{m}) : has_init ? init : m.identity();
+    value total = blocks > 0 ? ctx.tree_reduce(results, blocks, m) : has_init ? init : m.identity();
     if (blocks > 0 && has_init) total = m.combine(init, total);
     ctx.store_scalar(to, settled(total));
   }
@@ -144,7 +146,8 @@ HEDDLE_FN void reduce_to(E& exec, R const& result, M const& m, typename M::value
   value* const results = frame.template take<value>(blocks);
   if (blocks > 0)
     tile::run(exec, reduce_blocks_program<M, F, typename In::value_type...>(
-                        m, f, view<value, 1>(results, dims<1>(blocks)), n, make_row_layouts(true, in...)));
+                        m, f, view<value, 1>(results, dims<1>(blocks)), n,
+                        make_row_layouts(true, tile::block_elements, in...)));
   tile::run(exec, reduce_results_program<M, typename R::element_type>{m, results, blocks, result.data(),
                                                                       init ? *init : m.identity(), init != nullptr});
 }
@@ -152,6 +155,7 @@ HEDDLE_FN void reduce_to(E& exec, R const& result, M const& m, typename M::value
 // An element as a value of the monoid.
 template <class T>
 struct as_value {
+  static constexpr index_t flops = 0;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE auto operator()(V const& v) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/algorithm/monoid.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -61,7 +61,7 @@ struct block_scan<M, true> {
 template <class M>
 inline constexpr bool scans_in_groups = false;
 template <std::floating_point T>
-inline constexpr bool scans_in_groups<sum<T>> = true;
+inline constexpr bool scans_in_groups<plus<T>> = true;
 
 enum class scan_step { totals, values };
 
@@ -80,6 +80,13 @@ struct scan_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = Step == scan_step::totals ? "scan.totals" : "scan",
+            .shape = {in.extent(0)},
+            .bytes = element_bytes(in) + (Step == scan_step::totals ? 0 : element_bytes(out)) +
+                     tiles<void>() * static_cast<index_t>(sizeof(value)),
+            .flops = in.size() * (Step == scan_step::totals ? 1 : 2)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(in.extent(0), block);
@@ -127,6 +134,12 @@ struct scan_carries_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = "scan.carries",
+            .shape = {blocks},
+            .bytes = (2 * blocks + 1) * static_cast<index_t>(sizeof(value)),
+            .flops = blocks};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return 1;

@@ -20,12 +20,22 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   row_layout<Out> out;
   row_layouts<In const...> in;
 
-  HEDDLE_FN transform_program(F const& call, row_layout<Out> const& o, row_layouts<In const...> const& i)
-      : f(call), out(o), in(i) {}
+  char const* operation;
+  index_t rows, columns;  // of the operands as they were given
+
+  HEDDLE_FN transform_program(F const& call, row_layout<Out> const& o, row_layouts<In const...> const& i,
+                              char const* name, index_t r, index_t c)
+      : f(call), out(o), in(i), operation(name), rows(r), columns(c) {}
 
   template <class Ctx>
   struct shared {};
   HEDDLE_FN bool unit_columns() const { return out.unit_columns() && in.unit_columns(); }
+  HEDDLE_FN span work() const {
+    return {.operation = operation,
+            .shape = {rows, columns},
+            .bytes = out.bytes() + in.bytes(),
+            .flops = rows * columns * tile::flops_of<F>};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(out.row_count(), Ctx::rows);
@@ -43,6 +53,24 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   }
 };
 
+/// Elements of a row where memory is folded: a tile of four rows outweighs its start, and a layer's activations still
+/// make many tiles.
+inline constexpr index_t transform_fold = 1024;
+
+/// Submits out = f(in...) under the name of an operation.
+template <executor E, class Out, class F, class... In>
+HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F const& f, In const&... in) {
+  ((HEDDLE_EXPECTS(in.extents() == out.extents(), "all operands must have the same extents", operation, in.extent(0),
+                   in.extent(In::rank() - 1), out.extent(0), out.extent(Out::rank() - 1))),
+   ...);
+  if (out.empty()) return;
+  bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
+  tile::run(exec, transform_program<F, typename Out::element_type, typename In::value_type...>(
+                      f, make_row_layout(canonical(out), contiguous, transform_fold),
+                      make_row_layouts(contiguous, transform_fold, in...), operation,
+                      Out::rank() == 1 ? 1 : out.extent(0), out.extent(Out::rank() - 1)));
+}
+
 }  // namespace detail
 
 /// out = f(in...), element by element.
@@ -56,13 +84,7 @@ struct transform_fn {
   template <executor E, writable_view Out, class F, any_view... In>
     requires(sizeof...(In) >= 1 && ((In::rank() == Out::rank()) && ...))
   HEDDLE_FN void operator()(E& exec, Out const& out, F const& f, In const&... in) const {
-    bool const equal = ((in.extents() == out.extents()) && ...);
-    HEDDLE_EXPECTS(equal, "the operands of transform have one shape", out.size(), in.size()...);
-    if (out.empty()) return;
-    bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
-    tile::run(exec,
-              detail::transform_program<F, typename Out::element_type, typename In::value_type...>(
-                  f, detail::make_row_layout(canonical(out), contiguous), detail::make_row_layouts(contiguous, in...)));
+    detail::transform_as(exec, "transform", out, f, in...);
   }
 };
 inline constexpr transform_fn transform{};

@@ -226,7 +226,7 @@ struct backward_fn {
     detail::expect_shape(dk, g.tokens_k, g.heads_kv, g.dk, "dk");
     detail::expect_shape(dv, g.tokens_k, g.heads_kv, g.dv, "dv");
     detail::expect_numbers(lse, g, "lse");
-    observed_span const scope(exec, detail::backward_span<in>(rules));
+    observed_span<Executor> const scope(exec, [&] { return detail::backward_span<in>(rules); });
     detail::submit_list_check(exec, g);
     scratch_frame frame(exec);
     number* const delta_data = frame.template take<number>(g.heads_q * g.tokens_q);

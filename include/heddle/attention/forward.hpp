@@ -103,7 +103,8 @@ struct forward_fn {
     detail::geometry const& g = rules.sizes;
     detail::expect_shape(out, g.tokens_q, g.heads_q, g.dv, "out");
     detail::expect_numbers(lse, g, "lse");
-    observed_span const scope(exec, detail::forward_span<in, typename Out::value_type>(rules));
+    observed_span<Executor> const scope(exec,
+                                        [&] { return detail::forward_span<in, typename Out::value_type>(rules); });
     detail::forward_work<in, typename Out::value_type, number, std::remove_cv_t<Mask>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
          detail::rows_of(canonical_input(v)), detail::rows_of(out), detail::numbers_of(lse)},

@@ -53,7 +53,7 @@ struct causal_layer : nn::no_parameters {
 
  private:
   static HEDDLE_FN options<causal> rules(plan const& pl) {
-    options<causal> o;
+    options<causal> o{};
     o.sequences = pl.sequences;
     return o;
   }

@@ -21,11 +21,12 @@ struct merge_work {
   HEDDLE_FN void operator()(index_t token, int) const {
     using monoid = softmax_monoid<T>;
     for (index_t head = 0; head < heads; ++head) {
+      // A finished side is the state (lse, 1): its weights add up to 1 relative to its log-sum-exp.
       T const x = *lse_a.row(token, head), y = *lse_b.row(token, head);
-      T const max = y > x ? y : x, base = monoid::base(max);
-      T const sum = score_weight(x - base) + score_weight(y - base);
-      T const both = sum == T(0) ? monoid::lowest : max + heddle::log(sum);
-      T const of_a = score_weight(x - monoid::base(both)), of_b = score_weight(y - monoid::base(both));
+      softmax_state<T, 0> sides{x, T(1), {}};
+      monoid::combine(sides, softmax_state<T, 0>{y, T(1), {}});
+      T const both = monoid::log_sum_exp(sides), base = softmax_base(both);
+      T const of_a = score_weight(x - base), of_b = score_weight(y - base);
       T const *from_a = a.row(token, head), *from_b = b.row(token, head);
       T* const to = out.row(token, head);
       for (index_t d = 0; d < columns; ++d) {
@@ -66,6 +67,12 @@ struct merge_fn {
     expect_numbers(lse_a);
     expect_numbers(lse_b);
     expect_numbers(lse);
+    observed_span<Executor> const scope(exec, [&] {
+      return span{.operation = "attention.merge",
+                  .shape = {tokens, heads, columns},
+                  .bytes = element_bytes(a, b, out, lse_a, lse_b, lse),
+                  .flops = 3 * a.size()};
+    });
     exec.for_each_tile(tokens, detail::merge_work<number>{
                                    heads, columns, detail::rows_of(canonical_input(a)),
                                    detail::rows_of(canonical_input(b)), detail::rows_of(out),

@@ -4,6 +4,7 @@
 #include <heddle/core/arith.hpp>
 #include <heddle/core/extents.hpp>
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 
 #include <limits>
 
@@ -14,21 +15,14 @@ namespace heddle::attention {
 inline constexpr index_t keys_per_block = 128;
 
 namespace detail {
-/// e^x for the weight of a score x below its row's maximum (or log-sum-exp): 0 where that is below e^-87 (e^-708 for
-/// double), so that one step of scaling is enough. Pre: x <= 80, or NaN, which stays; above that the result is
-/// arbitrary.
+/// Keys whose score lies further below the maximum have weight 0 and no gradient. Part of the definition of the result's
+/// bits, as keys_per_block is.
+template <class T>
+inline constexpr T least_score = sizeof(T) == 4 ? T(-87) : T(-708);
+
 template <real_lanes V>
 HEDDLE_TILE V score_weight(V const& x) {
-  using T = lane_t<V>;
-  using facts = heddle::detail::facts_of<V>;
-  using bits = heddle::detail::bits_of<V>;
-  V const magic = splat<V>(facts::magic);
-  V const t = fma(x, splat<V>(facts::log2e), magic);
-  V const n = t - magic;
-  V const r = fma(n, splat<V>(-facts::ln2_lo), fma(n, splat<V>(-facts::ln2_hi), x));
-  bits const power = bits(shift_left<facts::mantissa>(bit_cast<uint_bits_t<T>>(t)) + splat<bits>(facts::one));
-  V const e = mul(heddle::detail::exp_polynomial(r), bit_cast<T>(power));
-  return select(x < splat<V>(sizeof(T) == 4 ? T(-87) : T(-708)), splat<V>(T(0)), e);
+  return exp_weight(x, least_score<lane_t<V>>);
 }
 }  // namespace detail
 
@@ -60,6 +54,7 @@ struct softmax_row {
 /// (-inf, 0, 0); `combine(into, from)` makes `into` the state of both sets. Weights of a state whose maximum is -inf
 /// are exactly 0, and values behind a zero state are not multiplied. A score of NaN or +inf makes its own row NaN.
 /// Determinism: `combine` commutes exactly and associates up to rounding, so a fixed tree gives fixed bits.
+/// States are changed where they lie, because `acc` may be memory of the caller; laws and flags are those of `monoid`.
 template <class T>
 struct softmax_monoid {
   static constexpr bool commutative = true;
@@ -72,9 +67,6 @@ struct softmax_monoid {
     s.sum = T(0);
     for (index_t d = 0; d < s.width(); ++d) s.acc[d] = T(0);
   }
-
-  /// The exponent's base: what is subtracted from scores under a maximum. -inf - -inf is never formed.
-  HEDDLE_HD_FN static constexpr T base(T max) noexcept { return max == lowest ? T(0) : max; }
 
   /// Takes one key. `value(d)` gives column d of its value.
   template <class State, class Value>
@@ -90,7 +82,7 @@ struct softmax_monoid {
     if (n == 0) return;
     T max = s.max;
     for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
-    T const from = base(max), shrink = detail::score_weight(s.max - from);
+    T const from = softmax_base(max), shrink = detail::score_weight(s.max - from);
     T sum = T(0);
     for (index_t c = 0; c < n; ++c) {
       scores[c] = detail::score_weight(scores[c] - from);
@@ -107,8 +99,8 @@ struct softmax_monoid {
 
   template <class State, class Other>
   HEDDLE_HD_FN static void combine(State& into, Other const& from) {
-    T const max = from.max > into.max ? from.max : into.max;
-    T const a = detail::score_weight(into.max - base(max)), b = detail::score_weight(from.max - base(max));
+    T const max = from.max > into.max ? from.max : into.max, base = softmax_base(max);
+    T const a = detail::score_weight(into.max - base), b = detail::score_weight(from.max - base);
     into.sum = heddle::mul(a, into.sum) + heddle::mul(b, from.sum);
     for (index_t d = 0; d < into.width(); ++d)
       into.acc[d] = heddle::mul(a, into.acc[d]) + heddle::mul(b, from.acc[d]);

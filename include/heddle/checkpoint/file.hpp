@@ -20,14 +20,27 @@
 namespace heddle::checkpoint {
 
 namespace detail {
+/// What a user can do about a failure, or nothing.
+HEDDLE_FN char const* file_advice(int code) noexcept {
+  switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return ": free some space or choose another folder";
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR: return ": check the path";
+    case EACCES:
+    case EPERM:
+    case EROFS: return ": change the permissions or choose another folder";
+    default: return "";
+  }
+}
 [[noreturn]] __attribute__((abi_tag(HEDDLE_TAG), noinline, cold)) inline void file_failed(char const* verb,
                                                                                           std::string const& path,
                                                                                           int code) {
   char buffer[128] = {};
   char const* reason = ::strerror_r(code, buffer, sizeof buffer);
-  bool const full = code == ENOSPC || code == EDQUOT || code == EFBIG;
-  throw error(errc::file, make_text("can't ", verb, " ", path.c_str(), ": ", reason,
-                                    full ? ": free some space or choose another folder" : ""));
+  throw error(errc::file, make_text("can't ", verb, " ", path.c_str(), ": ", reason, file_advice(code)));
 }
 HEDDLE_FN void check_file(bool good, char const* verb, std::string const& path) {
   if (!good) file_failed(verb, path, errno);
@@ -40,6 +53,8 @@ class file {
   static HEDDLE_FN file open(std::string const& path) { return file(path, O_RDONLY, "open"); }
   /// Replaces what was there.
   static HEDDLE_FN file create(std::string const& path) { return file(path, O_WRONLY | O_CREAT | O_TRUNC, "create"); }
+  /// Writes go behind what is there, and reads see it; makes the file where there is none.
+  static HEDDLE_FN file append(std::string const& path) { return file(path, O_RDWR | O_CREAT | O_APPEND, "open"); }
 
   HEDDLE_FN file(file&& other) noexcept : path_(std::move(other.path_)), descriptor_(other.descriptor_) {
     other.descriptor_ = -1;
@@ -91,8 +106,11 @@ class file {
     }
   }
 
-  /// Waits until the content is on the disk.
-  HEDDLE_FN void sync() { detail::check_file(::fsync(descriptor_) == 0, "write", path_); }
+  /// Cuts the file off behind n bytes, and says whether it could.
+  HEDDLE_FN bool truncate(index_t n) noexcept { return ::ftruncate(descriptor_, static_cast<off_t>(n)) == 0; }
+
+  /// Waits until the content is on the disk. What has no disk, like a pipe, is left alone.
+  HEDDLE_FN void sync() { detail::check_file(::fsync(descriptor_) == 0 || errno == EINVAL, "write", path_); }
 
   /// Reports what a delayed write could not do; the destructor can't.
   HEDDLE_FN void close() {

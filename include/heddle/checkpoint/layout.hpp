@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/checkpoint/file.hpp>
+#include <heddle/checkpoint/atomic_file.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -85,23 +85,9 @@ HEDDLE_FN bool parse_digits(std::string const& s, std::size_t from, std::size_t 
 /// Writes a small file so that a reader sees the old content or the new, never a part.
 HEDDLE_FN void replace_file(std::string const& folder, std::string const& name, index_t attempt,
                             std::string const& content, save_hook const& hook, save_point first) {
-  std::string const path = folder + "/" + name, temporary = path + ".tmp." + std::to_string(attempt);
-  auto point = [&](int k) { hook(static_cast<save_point>(static_cast<int>(first) + k)); };
-  try {
-    file f = file::create(temporary);
-    f.write(content.data(), static_cast<index_t>(content.size()));
-    point(0);
-    f.sync();
-    f.close();
-    point(1);
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
-  rename_file(temporary, path);
-  point(2);
-  sync_directory(folder);
-  point(3);
+  atomic_file f(folder + "/" + name, std::to_string(attempt));
+  f.write(content);
+  f.commit([&](commit_point k) { hook(static_cast<save_point>(static_cast<int>(first) + static_cast<int>(k))); });
 }
 }  // namespace detail
 

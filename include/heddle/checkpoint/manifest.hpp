@@ -3,6 +3,7 @@
 
 #include <heddle/checkpoint/crc32c.hpp>
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/layout.hpp>
 
 /// @file
@@ -91,7 +92,7 @@ HEDDLE_FN report parse_manifest(std::string const& text, manifest& out) {
               files != nullptr && files->is(json_kind::array) && meta != nullptr && meta->is(json_kind::object);
   for (std::size_t i = 0; good && i < files->items.size(); ++i) {
     json const& item = files->items[i];
-    rank_file f;
+    rank_file f{};
     good = item.is(json_kind::object) && detail::index_member(item, "rank", f.rank) &&
            detail::index_member(item, "bytes", f.bytes) && detail::index_member(item, "crc32c", f.crc32c);
     out.files.push_back(f);

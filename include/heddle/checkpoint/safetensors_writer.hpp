@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/checkpoint/crc32c.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/safetensors.hpp>
 
 namespace heddle::checkpoint {

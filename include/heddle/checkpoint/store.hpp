@@ -257,7 +257,8 @@ HEDDLE_FN report open_tensors(std::string const& path, store& out) {
 
 /// Opens the newest usable save: the one that `latest` names, else the others from the latest attempt down.
 ///
-/// Every save that is passed over is announced with the reason. Errors: errc::file where no save is usable.
+/// Every save that is passed over is announced with the reason. Errors: errc::file where no save is usable; the message
+/// has the first reason.
 /// Sync: in a job of many ranks one rank calls it and tells the others id(), which they open with open_save().
 HEDDLE_FN store open_store(std::string const& root, verify how = verify::contents, notice const& tell = {}) {
   std::vector<save_id> order = list_saves(root);
@@ -271,20 +272,21 @@ HEDDLE_FN store open_store(std::string const& root, verify how = verify::content
   } else if (!order.empty()) {
     tell(pointer + (text.empty() ? " is missing" : " is not understood") + ": looking for the newest complete save");
   }
-  std::string reasons;
+  std::vector<std::string> reasons;
   for (save_id const& id : order) {
     store s;
     report const faults = open_save(root, id, s, how);
+    std::string const folder = root + "/" + folder_name(id);
     if (faults) {
-      if (!reasons.empty()) tell("falling back to " + root + "/" + folder_name(id));
+      for (std::string const& reason : reasons) tell(reason);
+      if (!reasons.empty()) tell("falling back to " + folder);
       return s;
     }
-    std::string const reason = root + "/" + folder_name(id) + " is not usable: " + faults.summary(2);
-    if (reasons.empty()) reasons = reason;
-    tell(reason);
+    reasons.push_back(folder + " is not usable: " + faults.summary(2));
   }
-  throw error(errc::file, make_text("no usable checkpoint in ", root.c_str(), reasons.empty() ? "" : ": ",
-                                    reasons.c_str()));
+  if (reasons.empty()) throw error(errc::file, make_text("no usable checkpoint in ", root.c_str(), ": check the path"));
+  throw error(errc::file, make_text("no usable checkpoint in ", root.c_str(), ", take another copy or start anew: ",
+                                    reasons.front().c_str()));
 }
 
 }  // namespace heddle::checkpoint

@@ -63,7 +63,7 @@ class rank_writer {
     std::string const temporary = path + ".tmp." + std::to_string(id_.attempt);
     make_directories(folder);
     hook_(save_point::folder_made);
-    rank_file result;
+    rank_file result{};
     try {
       result = write(temporary);
     } catch (...) {
@@ -170,6 +170,20 @@ HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep, 
     if (name.compare(0, 11, "latest.tmp.") == 0) remove_file(root + "/" + name);
 }
 }  // namespace detail
+
+/// Removes a save that failed: what one rank wrote of it, or all of it (rank -1, once no rank writes any more), and its
+/// folder where that leaves it empty. A save whose manifest stands is complete and left alone. Errors: none; what can't
+/// be removed goes with the next commit().
+HEDDLE_FN void abandon(std::string const& root, save_id const& id, index_t rank = -1) noexcept {
+  try {
+    std::string const folder = root + "/" + folder_name(id);
+    if (file_exists(folder + "/" + manifest_name)) return;
+    for (std::string const& name : list_directory(folder))
+      if (rank < 0 || name.compare(0, file_name(rank).size(), file_name(rank)) == 0) remove_file(folder + "/" + name);
+    ::rmdir(folder.c_str());
+  } catch (...) {  // the failure that led here is the one to report
+  }
+}
 
 /// Makes a save count, after every rank has finished its part: manifest, then `latest`, then old saves are deleted.
 ///

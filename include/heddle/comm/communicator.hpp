@@ -36,6 +36,15 @@ concept communicator = transport<C> && requires(C& c, C const& k, int color, int
   c.set_deadline(seconds);
 };
 
+/// A communicator that one rank can end for all.
+///
+/// Valid expressions: those of `communicator`, `c.fail(text)`.
+/// Meaning: `fail` marks the group, and all that were split from it, as failed and wakes every peer, whose calls throw
+/// errc::peer_failed or revoked; any thread may call it, any number of times, and it does not throw.
+/// Models: thread_communicator.
+template <class C>
+concept failable_communicator = communicator<C> && requires(C& c, char const* reason) { c.fail(reason); };
+
 /// How one collective call behaves.
 struct collective_options {
   double deadline_s = 0;   ///< seconds until errc::timeout; 0 takes the communicator's

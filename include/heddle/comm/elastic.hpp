@@ -26,7 +26,8 @@ HEDDLE_FN auto make_elastic(traffic kind, C& comm, V const& pieces, index_t leav
   using accumulator = reduction_accumulator_t<Op, T>;
   static_assert(reduction_for<Op, T>, "the operation must combine accumulators of this element");
   static_assert(std::is_same_v<In, accumulator>, "pieces are partial results: they have the type of the accumulator");
-  reduce_work<In, T, accumulator, Op> w(op, reduce_shape{pieces.extent(1), leaves, false});
+  reduce_work<In, T, accumulator, reduction_operation_t<Op>> w(reduction_operation(op),
+                                                               reduce_shape{pieces.extent(1), leaves, false});
   w.post.call = make_call<T>(kind, pieces.extent(1));
   w.post.call.op = hash_operation(op);
   w.post.call.leaves = leaves;
@@ -63,7 +64,7 @@ HEDDLE_FN void check_elastic_aliasing(Work& w, index_t offset) noexcept {
 /// is rounded once; `mean` divides by V. Determinism: bits depend on V, the leaves and the operation, not on p.
 /// Complexity: over messages sent c_r w_acc (n - b_r) + w b_r (p - 1).
 struct elastic_all_reduce_fn {
-  template <transport C, executor E, matrix_view In, writable_view Out, class Op = plus>
+  template <transport C, executor E, matrix_view In, writable_view Out, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& pieces, Out const& out, index_t leaves, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;
@@ -79,7 +80,7 @@ inline constexpr elastic_all_reduce_fn elastic_all_reduce{};
 /// `elastic_all_reduce` that leaves each rank its block of the balanced partition of n in p.
 /// Shapes: out [b_r]; it may be that block of the first piece. Complexity: over messages sent c_r w_acc (n - b_r).
 struct elastic_reduce_scatter_fn {
-  template <transport C, executor E, matrix_view In, writable_view Out, class Op = plus>
+  template <transport C, executor E, matrix_view In, writable_view Out, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& pieces, Out const& out, index_t leaves, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;

@@ -146,6 +146,12 @@ struct exact_sum_add_fn {
     HEDDLE_EXPECTS(sum.size() == exact_sum_words, "a sum has a fixed number of words", sum.size(), exact_sum_words);
     int const workers = exec.concurrency();
     constexpr index_t tile = 65536;
+    observed_span<E> const scope(exec, [&] {
+      return span{.operation = "exact_sum_add",
+                  .shape = {x.size()},
+                  .bytes = element_bytes(x, sum, sum),
+                  .flops = 2 * x.size()};
+    });
     scratch_frame<E> frame(exec);
     std::uint64_t* const partial = frame.template take<std::uint64_t>(workers * exact_sum_words);
     std::uint64_t* const to = sum.data();
@@ -177,6 +183,8 @@ struct exact_sum_round_fn {
     HEDDLE_EXPECTS(sum.size() == exact_sum_words && out.size() == 1, "one sum, one result", sum.size(), out.size());
     std::uint64_t const* const from = sum.data();
     T* const to = out.data();
+    observed_span<E> const scope(
+        exec, [&] { return span{.operation = "exact_sum_round", .bytes = element_bytes(sum, out)}; });
     exec.for_each_tile(1, [from, to](index_t, int) {
       std::uint64_t words[exact_sum_words];
       for (index_t i = 0; i < exact_sum_words; ++i) words[i] = from[i];

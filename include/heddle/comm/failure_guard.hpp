@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/config.hpp>
+#include <heddle/comm/communicator.hpp>
 
 #include <exception>
 
@@ -10,7 +10,7 @@ namespace heddle {
 /// Fails a communicator when an exception leaves the scope, before what was declared earlier is destroyed: declared
 /// after the queues of a rank, it wakes the peers before the queues are drained and anything is freed.
 /// Memory: refers to the communicator, which outlives it.
-template <class C>
+template <failable_communicator C>
 class failure_guard {
  public:
   HEDDLE_FN explicit failure_guard(C& comm) noexcept : comm_(comm), before_(std::uncaught_exceptions()) {}

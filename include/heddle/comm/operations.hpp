@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/arith.hpp>
 #include <heddle/core/extents.hpp>
+#include <heddle/core/monoid.hpp>
 
 #include <concepts>
 #include <type_traits>
 
 /// @file
-/// The operations of reductions over ranks, and the type in which each accumulates.
+/// What reductions over ranks combine with: the named operations of core/monoid.hpp, `mean`, and what users bring; and
+/// the type in which each accumulates.
 
 namespace heddle {
 struct bf16;
@@ -34,23 +35,15 @@ struct sum_accumulator<T> {
   using type = std::make_unsigned_t<T>;
 };
 template <>
-struct sum_accumulator<bool>;  // a sum of truth values has no meaning
+struct sum_accumulator<bool> {
+  using type = void;  // a sum of truth values has no meaning
+};
 
 template <class T>
 using exact_accumulator_t = std::conditional_t<is_half<T>, float, T>;
 }  // namespace detail
 
-/// Sum. Integers wrap.
-struct plus {
-  template <class T>
-  using accumulator = typename detail::sum_accumulator<T>::type;
-  template <class A>
-  HEDDLE_HD_FN constexpr A operator()(A a, A b) const noexcept {
-    return static_cast<A>(a + b);
-  }
-};
-
-/// Sum divided once by the number of terms; integers in 64 bits, toward zero.
+/// Sum divided once by the number of terms; integers in 64 bits, toward zero. No monoid: the division comes last.
 struct mean {
   template <class T>
   using accumulator =
@@ -58,44 +51,11 @@ struct mean {
                          detail::exact_accumulator_t<T>>;
   template <class A>
   HEDDLE_HD_FN constexpr A operator()(A a, A b) const noexcept {
-    if constexpr (std::is_same_v<A, std::int64_t>)  // wraps, so that no sum is undefined
-      return static_cast<A>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    else
-      return a + b;
+    return add(a, b);
   }
   template <class A>
   HEDDLE_HD_FN constexpr A finish(A a, index_t terms) const noexcept {
     return a / static_cast<A>(terms);
-  }
-};
-
-/// Product. Integers wrap.
-struct multiplies {
-  template <class T>
-  using accumulator = typename detail::sum_accumulator<T>::type;
-  template <class A>
-  HEDDLE_HD_FN A operator()(A a, A b) const noexcept {
-    return heddle::mul(a, b);
-  }
-};
-
-/// The smaller value; NaN wins over numbers, -0 is below +0.
-struct minimum {
-  template <class T>
-  using accumulator = detail::exact_accumulator_t<T>;
-  template <class A>
-  HEDDLE_HD_FN constexpr A operator()(A a, A b) const noexcept {
-    return heddle::min(a, b);
-  }
-};
-
-/// The larger value; NaN wins over numbers, +0 is above -0.
-struct maximum {
-  template <class T>
-  using accumulator = detail::exact_accumulator_t<T>;
-  template <class A>
-  HEDDLE_HD_FN constexpr A operator()(A a, A b) const noexcept {
-    return heddle::max(a, b);
   }
 };
 
@@ -111,6 +71,30 @@ template <class Op, class T>
 struct reduction_accumulator_of<Op, T> {
   using type = typename Op::template accumulator<T>;
 };
+template <monoid Op, class T>
+struct reduction_accumulator_of<Op, T> {
+  using type = typename Op::value_type;
+};
+template <class T>
+struct reduction_accumulator_of<plus<>, T> : sum_accumulator<T> {};
+template <class T>
+struct reduction_accumulator_of<multiplies<>, T> : sum_accumulator<T> {};
+template <class T>
+struct reduction_accumulator_of<minimum<>, T> {
+  using type = exact_accumulator_t<T>;
+};
+template <class T>
+struct reduction_accumulator_of<maximum<>, T> {
+  using type = exact_accumulator_t<T>;
+};
+
+// What is called on accumulators.
+template <class Op>
+using reduction_operation_t = std::conditional_t<monoid<Op>, combine_with<Op>, Op>;
+template <class Op>
+HEDDLE_FN reduction_operation_t<Op> reduction_operation(Op const& op) {
+  return {op};
+}
 }  // namespace detail
 
 /// The type in which `Op` combines elements of type T.
@@ -119,13 +103,14 @@ using reduction_accumulator_t = typename detail::reduction_accumulator_of<Op, T>
 
 /// An operation that a reduction of `T` over ranks can use.
 ///
-/// Valid: `op(a, b)` on `reduction_accumulator_t<Op, T>`; optional `op.finish(a, terms)`, `Op::accumulator<T>`.
+/// Valid: `op(a, b)` on `reduction_accumulator_t<Op, T>`; optional `op.finish(a, terms)`, `Op::accumulator<T>`. Or a
+/// monoid: elements convert to its value type, in which they are combined, and the result converts back.
 /// Meaning: associative; need not be commutative: the lower rank is always the left operand. Trivially copyable and
 /// acting alike on all ranks, since any rank may run it. It may throw.
-/// Models: plus, mean, multiplies, minimum, maximum, lambdas.
+/// Models: plus<>, multiplies<>, minimum<>, maximum<> (core/monoid.hpp), mean, monoids, lambdas.
 template <class Op, class T>
 concept reduction_for = std::is_trivially_copyable_v<Op> && std::is_trivially_copyable_v<T> &&
-                        requires(Op const& op, reduction_accumulator_t<Op, T> const& a) {
+                        requires(detail::reduction_operation_t<Op> const& op, reduction_accumulator_t<Op, T> const& a) {
                           { op(a, a) } -> std::convertible_to<reduction_accumulator_t<Op, T>>;
                         };
 

@@ -21,6 +21,10 @@ struct receive_task {
   mutable_bytes data;
   HEDDLE_FN void operator()(index_t, int) const { comm->receive(peer, key, data); }
 };
+template <class C, class V>
+HEDDLE_FN span message_span(char const* operation, C& comm, V const& data) {
+  return {.operation = operation, .shape = {data.size()}, .bytes = element_bytes(data), .rank = comm.rank()};
+}
 }  // namespace detail
 
 /// Sends a view to a rank, in the order of the queue.
@@ -31,6 +35,7 @@ struct send_fn {
   HEDDLE_FN void operator()(C& comm, E& exec, V const& data, int peer, channel key) const {
     HEDDLE_EXPECTS(peer >= 0 && peer < comm.size(), "the peer must be a rank", peer, comm.size());
     auto const b = bytes_of(data);
+    observed_span<E> const scope(exec, [&] { return detail::message_span("send", comm, data); });
     exec.for_each_tile(1, detail::send_task<C>{&comm, peer, key, {b.data, b.size}});
   }
 };
@@ -41,6 +46,7 @@ struct receive_fn {
   template <transport C, executor E, writable_view V>
   HEDDLE_FN void operator()(C& comm, E& exec, V const& data, int peer, channel key) const {
     HEDDLE_EXPECTS(peer >= 0 && peer < comm.size(), "the peer must be a rank", peer, comm.size());
+    observed_span<E> const scope(exec, [&] { return detail::message_span("receive", comm, data); });
     exec.for_each_tile(1, detail::receive_task<C>{&comm, peer, key, bytes_of(data)});
   }
 };

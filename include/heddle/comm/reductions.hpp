@@ -18,7 +18,8 @@ namespace detail {
 template <class In, class T, class Op>
 HEDDLE_FN auto make_reduce(traffic kind, index_t n, int root, int ranks, Op const& op) {
   static_assert(reduction_for<Op, T>, "the operation must combine accumulators of this element");
-  reduce_work<In, T, reduction_accumulator_t<Op, T>, Op> w(op, reduce_shape{n, 0, false});
+  using operation = reduction_operation_t<Op>;
+  reduce_work<In, T, reduction_accumulator_t<Op, T>, operation> w(reduction_operation(op), reduce_shape{n, 0, false});
   w.post.call = make_call<T>(kind, n, root);
   w.post.call.op = hash_operation(op);
   if (kind == traffic::reduce) w.require(root >= 0 && root < ranks, "the root must be a rank", root, ranks);
@@ -30,7 +31,7 @@ HEDDLE_FN auto make_reduce(traffic kind, index_t n, int root, int ranks, Op cons
 /// Shapes: in [n], out [n], contiguous. Complexity: over messages recursive doubling up to 4 KiB of accumulators, else
 /// direct reduce-scatter and pairwise all-gather: sent w (n - b_r) + w b_r (p - 1).
 struct all_reduce_fn {
-  template <transport C, executor E, any_view In, writable_view Out, class Op = plus>
+  template <transport C, executor E, any_view In, writable_view Out, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& in, Out const& out, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;
@@ -49,7 +50,7 @@ inline constexpr all_reduce_fn all_reduce{};
 /// Shapes: in [n]; out [n] on the root, not looked at elsewhere. Complexity: binomial: every rank but the root sends
 /// n accumulators once.
 struct reduce_to_root_fn {
-  template <transport C, executor E, any_view In, writable_view Out, class Op = plus>
+  template <transport C, executor E, any_view In, writable_view Out, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& in, Out const& out, int root, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;
@@ -69,7 +70,7 @@ inline constexpr reduce_to_root_fn reduce_to_root{};
 /// Reduces over all ranks; each keeps its block of the balanced partition.
 /// Shapes: in [n]; out [b_r]. In place where `out` is block r of `in`. Complexity: sent w (n - b_r).
 struct reduce_scatter_fn {
-  template <transport C, executor E, any_view In, writable_view Out, class Op = plus>
+  template <transport C, executor E, any_view In, writable_view Out, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& in, Out const& out, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;
@@ -87,7 +88,7 @@ inline constexpr reduce_scatter_fn reduce_scatter{};
 
 /// `reduce_scatter` with blocks of any sizes, the same `counts` on all ranks, read when the work runs.
 struct reduce_scatter_v_fn {
-  template <transport C, executor E, any_view In, writable_view Out, vector_view Counts, class Op = plus>
+  template <transport C, executor E, any_view In, writable_view Out, vector_view Counts, class Op = plus<>>
   HEDDLE_FN void operator()(C& comm, E& exec, In const& in, Out const& out, Counts const& counts, Op const& op = {},
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;

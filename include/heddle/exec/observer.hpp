@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/extents.hpp>
+#include <heddle/core/tensor_view.hpp>
 
 #include <concepts>
 #include <type_traits>
@@ -10,7 +10,12 @@
 namespace heddle {
 
 /// One piece of work, as an observer sees it.
-/// Units: bytes moved, floating-point operations. `operation` points to a string that lives for ever.
+///
+/// Units: bytes, operations on elements. `bytes` counts every element that is read and every one that is written once,
+/// however often a cache serves it. `flops` counts the additions, multiplications (two of both for an fma), divisions,
+/// roots, comparisons and elementary functions per element of the formula; what is done once per row, sign changes,
+/// selections and conversions count nothing. Figures stand in the span around the work itself: one that holds other
+/// spans has none, so that a sum counts nothing twice. `operation` points to a string that lives for ever.
 struct span {
   char const* operation = "";
   index_t shape[4] = {0, 0, 0, 0};
@@ -56,17 +61,24 @@ struct counter {
   }
 };
 
-/// Submits the marks around one operation: `observed_span scope(exec, {.operation = "matmul"});`
+/// The bytes of all elements of views.
+template <any_view... V>
+HEDDLE_FN constexpr index_t element_bytes(V const&... v) noexcept {
+  return (index_t{0} + ... + (v.size() * static_cast<index_t>(sizeof(typename V::value_type))));
+}
+
+/// Submits the marks around one piece of work: `observed_span scope(exec, {.operation = "matmul"});`
+/// In place of the span a callable that returns it: it is called only where an observer or a plan looks.
 template <class Executor>
 class observed_span {
  public:
-  HEDDLE_FN observed_span(Executor& exec, span const& s) : exec_(&exec), span_(s) {
-    if (auto* const plan = exec.scratch().recorded_plan()) {
-      plan->flops += s.flops;
-      plan->bytes_moved += s.bytes;
-    }
-    if constexpr (enabled)
-      exec.for_each_tile(1, [o = &exec.observer(), s](index_t, int) { o->begin(s); });
+  HEDDLE_FN observed_span(Executor& exec, span const& s) : exec_(&exec), span_(s) { open(); }
+  template <class Describe>
+    requires std::is_invocable_r_v<span, Describe const&>
+  HEDDLE_FN observed_span(Executor& exec, Describe const& describe) : exec_(&exec), span_{} {
+    if (!enabled && !exec.scratch().planning()) return;
+    span_ = describe();
+    open();
   }
   observed_span(observed_span const&) = delete;
   observed_span& operator=(observed_span const&) = delete;
@@ -76,6 +88,15 @@ class observed_span {
   }
 
  private:
+  HEDDLE_FN void open() {
+    if (auto* const plan = exec_->scratch().recorded_plan()) {
+      plan->flops += span_.flops;
+      plan->bytes_moved += span_.bytes;
+    }
+    if constexpr (enabled)
+      exec_->for_each_tile(1, [o = &exec_->observer(), s = span_](index_t, int) { o->begin(s); });
+  }
+
   static constexpr bool enabled = std::remove_cvref_t<decltype(std::declval<Executor&>().observer())>::enabled;
   Executor* exec_;
   span span_;

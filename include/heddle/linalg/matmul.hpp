@@ -54,7 +54,7 @@ struct matmul_fn {
       HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
                      b.extent(1));
       check_overlap(a, b, c);
-      observed_span scope(exec, span_of(a, b, c));
+      observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
       if (c.size() != 0)
         run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
@@ -73,16 +73,10 @@ struct matmul_fn {
   }
   template <class A, class B, class C>
   static HEDDLE_FN span span_of(A const& a, B const& b, C const& c) {
-    span s{};
-    s.operation = "matmul";
-    s.shape[0] = c.extent(0);
-    s.shape[1] = c.extent(1);
-    s.shape[2] = c.extent(2);
-    s.shape[3] = a.extent(2);
-    s.flops = 2 * c.size() * a.extent(2);
-    s.bytes = a.size() * index_t{sizeof(typename A::value_type)} + b.size() * index_t{sizeof(typename B::value_type)} +
-              c.size() * index_t{sizeof(typename C::value_type)};
-    return s;
+    return {.operation = "matmul",
+            .shape = {c.extent(0), c.extent(1), c.extent(2), a.extent(2)},
+            .bytes = element_bytes(a, b, c),
+            .flops = 2 * c.size() * a.extent(2)};
   }
 };
 inline constexpr matmul_fn matmul{};

@@ -30,6 +30,12 @@ struct tile_matmul_program {
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(c); }
 
+  HEDDLE_FN span work() const {
+    return {.operation = "tile_matmul",
+            .shape = {c.extent(0), c.extent(1), a.extent(1)},
+            .bytes = element_bytes(a, b, c),
+            .flops = 2 * c.size() * a.extent(1)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(c.extent(0), Ctx::mt) * tile::ceil_div(c.extent(1), Ctx::nt);
@@ -78,6 +84,12 @@ struct combine_pieces_program {
 
   template <class Ctx>
   struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = "tile_matmul.combine",
+            .shape = {c.extent(0), c.extent(1), pieces},
+            .bytes = element_bytes(c) + pieces * c.size() * static_cast<index_t>(sizeof(V)),
+            .flops = (pieces - 1) * c.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return c.extent(0);
@@ -89,7 +101,7 @@ struct combine_pieces_program {
     C* const to = c.data() + row * c.stride(0);
     ctx.for_each(columns, [=, sums = sums, pieces = pieces, f = f, step = c.stride(1)](index_t j) HEDDLE_LAMBDA {
       V const total = tile::detail::stream_tree<V>(
-          pieces, tile::plus_fn{}, [=](index_t p) HEDDLE_LAMBDA { return sums[p * all + row * columns + j]; });
+          pieces, plus<>{}, [=](index_t p) HEDDLE_LAMBDA { return sums[p * all + row * columns + j]; });
       to[j * step] = static_cast<C>(f(total));
     });
   }

@@ -55,7 +55,7 @@ struct axes {
   /// Pre: 0 <= rank < ranks().
   HEDDLE_HD_FN constexpr coordinates coordinates_of(int rank) const {
     HEDDLE_EXPECTS(rank >= 0 && rank < ranks(), "the rank must be on the mesh", rank, ranks());
-    coordinates c;
+    coordinates c{};
     for (std::size_t i = num_axes; i-- > 0; rank /= size(i)) c.at[i] = rank % size(i);
     return c;
   }

@@ -78,7 +78,7 @@ class mesh {
 
   C* world_;
   axes sizes_;
-  coordinates at_;
+  coordinates at_{};
   C group_[num_axes];
   C data_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/attention/forward.hpp>
 #include <heddle/attention/layer.hpp>
 #include <heddle/model/decoder.hpp>
@@ -95,10 +96,10 @@ struct cached_attention : nn::no_parameters {
     index_t const rows = x.extent(0), first = call.first_row, all = first + rows;
     HEDDLE_EXPECTS(all <= capacity, "a sequence must fit its cache", first, rows, capacity);
     auto const cache = fr.at<T>(pl.cache);
-    nn::copy(call.exec(), slice(x, 1, q_columns(), x.extent(1)), slice(cache, 0, first, all));
+    heddle::copy(call.exec(), slice(x, 1, q_columns(), x.extent(1)), slice(cache, 0, first, all));
     view<T const, 2> const seen = slice(cache, 0, 0, all);
     auto const lse = reshape(fr.vector_at<accumulator_t<T>>(pl.lse), dims<2>(whole.query_heads, rows));
-    attention::options<attention::causal> o;
+    attention::options<attention::causal> o{};
     o.query_offset = first;
     attention::forward(call.exec(), heads(x, 0, whole.query_heads), heads(seen, 0, whole.key_heads),
                        heads(seen, whole.key_heads, whole.key_heads), heads(y, 0, whole.query_heads), lse, o);

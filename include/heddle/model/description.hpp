@@ -19,7 +19,7 @@ enum class decoder_style { gpt2, llama };
 /// A style and its sizes: what it takes to build the model.
 struct decoder_description {
   decoder_style style = decoder_style::gpt2;
-  decoder_sizes sizes;
+  decoder_sizes sizes{};
 };
 
 /// As metadata of a save.
@@ -82,7 +82,7 @@ HEDDLE_FN index_t meta_number(checkpoint::store const& from, char const* key) {
 }
 
 HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
-  decoder_description d;
+  decoder_description d{};
   std::string const& arch = *from.meta("arch");
   if (arch != "gpt2" && arch != "llama")
     throw error(errc::format, make_text("the checkpoint is of a model \"", arch.c_str(), "\", not of gpt2 or llama"));
@@ -109,7 +109,7 @@ HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
 HEDDLE_FN decoder_description describe(checkpoint::store const& from, index_t head_size = 0) {
   if (from.meta("arch")) return detail::describe_meta(from);
   detail::shape_table const shapes(from);
-  decoder_description d;
+  decoder_description d{};
   decoder_sizes& s = d.sizes;
   std::string blocks, table;
   if (shapes.find("wte.weight")) {

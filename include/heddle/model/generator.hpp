@@ -129,7 +129,7 @@ class generator {
   static HEDDLE_FN pass_plan plan_of(form const& f, index_t rows) {
     nn::planner p(sizeof(T));
     nn::planner::throwaway const no_backward(p);
-    pass_plan result;
+    pass_plan result{};
     index_t const width = f.source.width();
     result.x = p.take_activation(nn::life::fwd, rows, width);
     result.y = p.take_activation(nn::life::fwd, rows, width);
@@ -155,7 +155,7 @@ class generator {
   HEDDLE_FN void pass(pass_plan const& pl, index_t rows, bool wants_logits) {
     call<context<E>> c{&context_};
     c.first_row = size_;
-    nn::frame fr;
+    nn::frame fr{};
     fr.base[static_cast<int>(nn::life::fwd)] = activations_.data();
     auto x = fr.at<T>(pl.x), y = fr.at<T>(pl.y);
     nn::token_batch const batch{slice(tokens_.view(), 0, size_, size_ + rows), {}, rows};

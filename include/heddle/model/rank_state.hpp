@@ -13,7 +13,7 @@ namespace heddle::model {
 
 /// What a step tells the host, the same on every rank.
 struct step_result {
-  float loss = 0;     ///< mean over all targets of the step; none is ignored
+  float loss = 0;     ///< mean over the targets of the step that the sink counts; 0 where there are none
   double norm = 0;    ///< of all gradients, before clipping
   bool skipped = false;  ///< the norm was not finite: nothing was changed
 };
@@ -40,6 +40,11 @@ struct memory_plan {
 struct memory_spaces {
   host_space parameters, gradients, optimizer, activations, communication, workspace;
 
+  HEDDLE_FN memory_spaces() {}
+  memory_spaces(memory_spaces const&) = delete;
+  memory_spaces& operator=(memory_spaces const&) = delete;
+  HEDDLE_FN ~memory_spaces() {}
+
   /// The most that each category has held.
   HEDDLE_FN memory_plan peaks() const noexcept {
     auto const peak = [](host_space const& s) { return static_cast<std::size_t>(s.counts().peak); };
@@ -60,7 +65,7 @@ template <class Model, class T>
 struct rank_state {
   using optimizer = optim::optimizer_shard<optim::adam, T, serial_executor>;
 
-  coordinates at;
+  coordinates at{};
   Model stage;
   pipeline::schedule schedule;
   pipeline::slot_table table;
@@ -79,6 +84,9 @@ struct rank_state {
     pipeline::verify_report const report = pipeline::verify(schedule);
     HEDDLE_EXPECTS(report.ok(), "a schedule must be proven before it runs", report.message().c_str());
   }
+  rank_state(rank_state const&) = delete;
+  rank_state& operator=(rank_state const&) = delete;
+  HEDDLE_FN ~rank_state() {}
 
   HEDDLE_FN int stage_index() const { return at.on<axis::pp>(); }
   HEDDLE_FN int dp_rank() const { return at.on<axis::dp>(); }
@@ -111,7 +119,8 @@ struct rank_state {
 HEDDLE_FN std::size_t input_bytes(trainer_options const& o, index_t microbatches) {
   return static_cast<std::size_t>(microbatches * o.rows()) * 2 * sizeof(std::int32_t) +  // tokens, targets
          static_cast<std::size_t>(microbatches) * (sizeof(float) + sizeof(std::int64_t)) +
-         static_cast<std::size_t>(o.microbatches) * sizeof(float) +  // losses of all microbatches
+         static_cast<std::size_t>(o.microbatches) * sizeof(float) +   // losses of all microbatches
+         sizeof(std::int64_t) +                                       // targets that count
          sizeof(float) * 2 + sizeof(std::int32_t) + sizeof(double) +  // scale, clip, skip, norm
          exact_sum_words * sizeof(std::uint64_t);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
@@ -20,7 +21,7 @@ namespace heddle::model {
 /// waits for it, then lets its queues run dry, and only then frees memory.
 /// Sync: construction and `step` are collective over all ranks.
 /// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 class trainer {
  public:
   using state_type = rank_state<Model, T>;
@@ -81,15 +82,12 @@ class trainer {
     compute_->synchronize();
     index_t const size = state_.list.records()[record].size, at = state_.list.stored_at(record);
     for (index_t e = 0; e < size; ++e) parameters_.data()[at + e] = static_cast<T>(value(e));
-    if constexpr (optimizer_type::has_master)
-      for (auto const& p : optimizer_->pieces())
-        if (p.parameter == static_cast<index_t>(record) && optimizer_->stored(p))
-          for (index_t e = p.range.lo; e < p.range.hi; ++e)
-            optimizer_->array(optimizer_type::arrays).data()[p.offset + e - p.range.lo] = value(e);
+    optimizer_->fill_masters(static_cast<index_t>(record), value);
   }
 
   /// One optimizer step on fresh data: `data(step, microbatch, tokens, targets)` writes one microbatch, whose
-  /// microbatch index counts over all ranks.
+  /// microbatch index counts over all ranks. Loss and gradient are those of the mean over the targets that the sink
+  /// counts (`ignore_index` is not): 0 with a zero gradient where none does.
   template <class Data>
   HEDDLE_FN step_result step(index_t number, double lr, Data const& data) {
     step_ = number;
@@ -190,7 +188,18 @@ class trainer {
     part const own = state_.microbatches(options_);
     for (index_t m = 0; m < own.size; ++m)
       data(step_, own.offset + m, tokens_.data() + m * rows, targets_.data() + m * rows);
-    *scale_.data() = 1.0f / static_cast<float>(options_.microbatches * rows);
+    count_targets();
+  }
+
+  /// The gradient is that of a mean, so how many targets count must be known on every replica before a backward pass.
+  HEDDLE_FN void count_targets() {
+    std::int64_t* const valid = valid_.data();
+    *valid = 0;
+    for (index_t i = 0; i < targets_.size(); ++i) *valid += state_.stage.sink.counts(targets_.data()[i]) ? 1 : 0;
+    all_reduce(replicas(), *compute_, view<std::int64_t const, 1>(valid_.view()), valid_.view());
+    float* const scale = scale_.data();
+    compute_->for_each_tile(
+        1, [valid, scale](index_t, int) { *scale = *valid > 0 ? 1.0f / static_cast<float>(*valid) : 0.0f; });
   }
 
   /// Both uses of a tied parameter on different stages: the source adds them and hands the sum back.
@@ -203,18 +212,18 @@ class trainer {
     };
     if (state_.list.aliased()) {
       auto const first = place(state_.list.source_tie_bucket()), second = place(state_.list.back_tie_bucket());
-      nn::add_flat(*compute_, first.data(), second.data(), first.data(), first.size());
+      transform(*compute_, first, plus<>{}, first, second);
       return;
     }
     int const other = state_.stage.first ? options_.mesh.pp - 1 : 0;
     auto const mine = place(state_.tie_bucket());
-    channel const key = make_channel(3);
+    channel const key = make_channel(static_cast<unsigned>(pipeline::traffic::tied_gradient));
     if (state_.stage.last) {
       send(stages(), *compute_, mine, other, key);
       receive(stages(), *compute_, mine, other, key);
     } else {
       receive(stages(), *compute_, tie_.view(), other, key);
-      nn::add_flat(*compute_, mine.data(), tie_.data(), mine.data(), mine.size());
+      transform(*compute_, mine, plus<>{}, mine, tie_.view());
       send(stages(), *compute_, mine, other, key);
     }
   }
@@ -244,7 +253,7 @@ class trainer {
 
   /// The commit point: from here on nothing that this rank does alone can fail.
   HEDDLE_FN void commit(double lr) {
-    optim::step_args<float> args;
+    optim::step_args<float> args{};
     args.lr = lr;
     args.weight_decay = options_.weight_decay;
     args.clip = clip_.data();
@@ -277,7 +286,8 @@ class trainer {
     float const sum = tree_reduce(
         options_.microbatches, [this](index_t m) { return all_losses_.data()[m]; },
         [](float a, float b) { return a + b; });
-    return sum / static_cast<float>(options_.microbatches * options_.rows());
+    std::int64_t const valid = *valid_.data();
+    return valid > 0 ? sum / static_cast<float>(valid) : 0.0f;
   }
 
   Compute* compute_;
@@ -290,14 +300,15 @@ class trainer {
   communication_executor communication_;
   context_type context_;
   pipeline::stage_links<Comm> links_;
-  memory_plan predicted_;
+  memory_plan predicted_{};
   index_t step_ = 0;
 
   tensor<T, 1> parameters_;
   typename Model::template parameters<nn::in_use<T>> weights_;
   tensor<std::int32_t, 1> tokens_, targets_;
   tensor<float, 1> losses_, all_losses_, scale_, clip_, tie_;
-  tensor<std::int64_t, 1> counts_;
+  tensor<std::int64_t, 1> counts_;  // of each microbatch, as the sink writes them beside its sums
+  tensor<std::int64_t, 1> valid_;   // of the step, over all replicas
   tensor<std::int32_t, 1> skip_;
   tensor<double, 1> norm_;
   tensor<std::uint64_t, 1> square_sum_;

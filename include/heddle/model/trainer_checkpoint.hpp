@@ -51,7 +51,8 @@ HEDDLE_FN void for_each_array(Trainer& t, optim::flat_piece const& p, F const& f
 /// Saves parameters, moments and counters of all ranks under `root`, with `meta` beside them.
 ///
 /// Sync: collective. Errors: errc::file on the rank that can't write, peer_failed on the others; the save before stays
-/// the one that counts. Determinism: values are fp32 and whole logical tensors, so any mesh can read them.
+/// the one that counts, and what was written of this one is removed. Determinism: values are fp32 and whole logical
+/// tensors, so any mesh can read them.
 template <class Trainer>
 HEDDLE_FN void save(Trainer& t, std::string const& root, index_t step,
                     std::vector<std::pair<std::string, std::string>> const& meta) {
@@ -75,18 +76,28 @@ HEDDLE_FN void save(Trainer& t, std::string const& root, index_t step,
         writer.add(record.name, detail::applied_key, detail::one_number(), detail::one_number(),
                    slice(t.optimizer().applied(), 0, p.parameter, p.parameter + 1));
     }
-  checkpoint::rank_file const mine = writer.finish_rank();
   std::vector<std::int64_t> all(static_cast<std::size_t>(3 * ranks));
-  std::int64_t const numbers[3] = {mine.rank, mine.bytes, mine.crc32c};
-  all_gather(t.world(), t.compute(), view<std::int64_t const, 1>(numbers, dims<1>(3)),
-             view<std::int64_t, 1>(all.data(), dims<1>(3 * ranks)));
-  t.compute().synchronize();
+  try {
+    checkpoint::rank_file const mine = writer.finish_rank();
+    std::int64_t const numbers[3] = {mine.rank, mine.bytes, mine.crc32c};
+    all_gather(t.world(), t.compute(), view<std::int64_t const, 1>(numbers, dims<1>(3)),
+               view<std::int64_t, 1>(all.data(), dims<1>(3 * ranks)));
+    t.compute().synchronize();
+  } catch (...) {
+    checkpoint::abandon(root, save, rank);
+    throw;
+  }
   if (rank == 0) {
     checkpoint::manifest m;
     m.id = save;
     m.meta = meta;
     for (std::size_t r = 0; r < all.size(); r += 3) m.files.push_back({all[r], all[r + 1], all[r + 2]});
-    checkpoint::commit(root, m);
+    try {
+      checkpoint::commit(root, m);
+    } catch (...) {
+      checkpoint::abandon(root, save);
+      throw;
+    }
   }
   barrier(t.world(), t.compute());
   t.compute().synchronize();

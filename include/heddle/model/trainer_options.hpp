@@ -19,7 +19,7 @@ struct trainer_options {
   index_t sequences = 1;    ///< of one microbatch
   index_t tokens = 1;       ///< of one sequence
   run_policy policy;
-  pipeline_order order = pipeline_order::one_forward_one_backward;
+  pipeline_order schedule = pipeline_order::one_forward_one_backward;
   pipeline::backward_form backward = pipeline::backward_form::split;
   bool shard_optimizer = false;  ///< ZeRO-1
   double clip = 1;               ///< limit of the global gradient norm; infinity: none
@@ -48,7 +48,7 @@ HEDDLE_FN void check(trainer_options const& o) {
 /// The schedule of one data-parallel rank's pipeline.
 HEDDLE_FN pipeline::schedule schedule_of(trainer_options const& o, int dp_rank) {
   int const m = static_cast<int>(parallel::own_microbatches(o.reducer(), o.mesh.dp, dp_rank).size);
-  return o.order == pipeline_order::gpipe ? pipeline::gpipe(o.mesh.pp, m, o.backward)
+  return o.schedule == pipeline_order::gpipe ? pipeline::gpipe(o.mesh.pp, m, o.backward)
                                           : pipeline::one_forward_one_backward(o.mesh.pp, m, o.backward);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/core/math.hpp>
-#include <heddle/nn/elementwise.hpp>
 
 namespace heddle {
 namespace nn {
@@ -19,6 +19,7 @@ HEDDLE_TILE V constant(double c) {
 }
 
 struct gelu_tanh_value {
+  static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -27,6 +28,7 @@ struct gelu_tanh_value {
   }
 };
 struct gelu_tanh_gradient {
+  static constexpr index_t flops = 18;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -39,6 +41,7 @@ struct gelu_tanh_gradient {
   }
 };
 struct gelu_erf_value {
+  static constexpr index_t flops = 5;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -46,6 +49,7 @@ struct gelu_erf_value {
   }
 };
 struct gelu_erf_gradient {
+  static constexpr index_t flops = 11;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -60,6 +64,7 @@ HEDDLE_TILE V sigmoid(V x) {
   return constant<V>(1) / (constant<V>(1) + exp(-x));
 }
 struct silu_value {
+  static constexpr index_t flops = 3;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x) const {
@@ -67,6 +72,7 @@ struct silu_value {
   }
 };
 struct silu_gradient {
+  static constexpr index_t flops = 8;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V x, V dy) const {
@@ -75,6 +81,7 @@ struct silu_gradient {
   }
 };
 struct swiglu_value {
+  static constexpr index_t flops = 4;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V gate, V up) const {
@@ -82,6 +89,7 @@ struct swiglu_value {
   }
 };
 struct swiglu_gate_gradient {
+  static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V gate, V up, V dy) const {
@@ -94,48 +102,52 @@ struct swiglu_gate_gradient {
 /// y = GELU(x), element by element.
 ///
 /// Shapes: x, y [rows, columns], strides free. Types: any float storage, computed in fp32 (fp64). Pre: equal extents.
-/// Sync: submits. Determinism: the same bits everywhere. y may be x (in place). Source: Hendrycks, Gimpel 2016.
+/// Sync: submits. Determinism: the same bits everywhere. Numerics: finite for every finite x. GELU(-inf) is NaN as the
+/// product -inf * 0 is, not its limit, so that an infinite activation is seen; GELU(+inf) = +inf. y may be x (in
+/// place). Source: Hendrycks, Gimpel 2016.
 struct gelu_fn {
   template <executor E, matrix_view X, matrix_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y, gelu_form form = gelu_form::tanh) const {
     if (form == gelu_form::tanh)
-      detail::map_elements(exec, "gelu", detail::gelu_tanh_value{}, y, x);
+      heddle::detail::transform_as(exec, "gelu", y, detail::gelu_tanh_value{}, x);
     else
-      detail::map_elements(exec, "gelu", detail::gelu_erf_value{}, y, x);
+      heddle::detail::transform_as(exec, "gelu", y, detail::gelu_erf_value{}, x);
   }
 };
 inline constexpr gelu_fn gelu{};
 
-/// dx = dy GELU'(x). Shapes, Types, Sync, Determinism: as gelu. dx may be dy or x (in place).
+/// dx = dy GELU'(x). Shapes, Types, Sync, Determinism: as gelu. Numerics: NaN where x is infinite, and by tanh where
+/// x^2 is. dx may be dy or x (in place).
 struct gelu_backward_fn {
   template <executor E, matrix_view X, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, G const& dy, D const& dx, gelu_form form = gelu_form::tanh) const {
     if (form == gelu_form::tanh)
-      detail::map_elements(exec, "gelu_backward", detail::gelu_tanh_gradient{}, dx, x, dy);
+      heddle::detail::transform_as(exec, "gelu_backward", dx, detail::gelu_tanh_gradient{}, x, dy);
     else
-      detail::map_elements(exec, "gelu_backward", detail::gelu_erf_gradient{}, dx, x, dy);
+      heddle::detail::transform_as(exec, "gelu_backward", dx, detail::gelu_erf_gradient{}, x, dy);
   }
 };
 inline constexpr gelu_backward_fn gelu_backward{};
 
-/// y = x sigmoid(x), element by element. Shapes, Types, Sync, Determinism: as gelu. y may be x (in place).
+/// y = x sigmoid(x), element by element. Shapes, Types, Sync, Determinism, Numerics: as gelu. y may be x (in place).
 struct silu_fn {
   template <executor E, matrix_view X, matrix_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
-    detail::map_elements(exec, "silu", detail::silu_value{}, y, x);
+    heddle::detail::transform_as(exec, "silu", y, detail::silu_value{}, x);
   }
 };
 inline constexpr silu_fn silu{};
 
-/// dx = dy SiLU'(x). Shapes, Types, Sync, Determinism: as gelu. dx may be dy or x (in place).
+/// dx = dy SiLU'(x). Shapes, Types, Sync, Determinism: as gelu. Numerics: NaN where x is infinite. dx may be dy
+/// or x (in place).
 struct silu_backward_fn {
   template <executor E, matrix_view X, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, G const& dy, D const& dx) const {
-    detail::map_elements(exec, "silu_backward", detail::silu_gradient{}, dx, x, dy);
+    heddle::detail::transform_as(exec, "silu_backward", dx, detail::silu_gradient{}, x, dy);
   }
 };
 inline constexpr silu_backward_fn silu_backward{};
@@ -149,8 +161,8 @@ struct swiglu_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     index_t const width = y.extent(1);
     HEDDLE_EXPECTS(x.extent(1) == 2 * width, "swiglu: x holds a gate and an up half", x.extent(1), width);
-    detail::map_elements(exec, "swiglu", detail::swiglu_value{}, y, slice(x, 1, 0, width),
-                         slice(x, 1, width, 2 * width));
+    heddle::detail::transform_as(exec, "swiglu", y, detail::swiglu_value{}, slice(x, 1, 0, width),
+                                 slice(x, 1, width, 2 * width));
   }
 };
 inline constexpr swiglu_fn swiglu{};
@@ -166,8 +178,8 @@ struct swiglu_backward_fn {
                    x.extent(1), dx.extent(1), width);
     auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
     auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
-    detail::map_elements(exec, "swiglu_backward", detail::swiglu_gate_gradient{}, d_gate, gate, up, dy);
-    detail::map_elements(exec, "swiglu_backward", detail::swiglu_value{}, d_up, gate, dy);
+    heddle::detail::transform_as(exec, "swiglu_backward", d_gate, detail::swiglu_gate_gradient{}, gate, up, dy);
+    heddle::detail::transform_as(exec, "swiglu_backward", d_up, detail::swiglu_value{}, gate, dy);
   }
 };
 inline constexpr swiglu_backward_fn swiglu_backward{};

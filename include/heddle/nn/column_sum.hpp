@@ -20,6 +20,12 @@ struct column_sum_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x); }
+  HEDDLE_FN span work() const {
+    return {.operation = "column_sum",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, y),
+            .flops = x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(1), Ctx::strip);
@@ -28,7 +34,7 @@ struct column_sum_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const column = ctx.tile() * Ctx::strip;
-    ctx.reduce_strip(y, column, tile::pass, tile::plus, value(0), ctx.ref_strip(x, column));
+    ctx.reduce_strip(y, column, tile::pass, plus<value>{}, ctx.ref_strip(x, column));
   }
 };
 

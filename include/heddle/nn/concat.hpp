@@ -39,7 +39,7 @@ struct concat {
   HEDDLE_FN index_t out_width(index_t in) const { return first.out_width(in) + second.out_width(in); }
   HEDDLE_FN plan make_plan(planner& p, layer_shape const& s) const {
     planner::scope scope(p);
-    plan result;
+    plan result{};
     result.d_second = p.take_activation(life::bwd, s.rows(), s.width);
     result.first = first.make_plan(p, s);
     result.second = second.make_plan(p, s);

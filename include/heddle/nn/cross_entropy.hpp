@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -40,6 +41,13 @@ struct cross_entropy_program {
     typename Ctx::template column_of<value> peak, lse, hit, mean, loss;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits); }
+  HEDDLE_FN span work() const {
+    index_t const capping = cap > value(0) ? 3 : 0;
+    return {.operation = "cross_entropy",
+            .shape = {logits.extent(0), logits.extent(1)},
+            .bytes = element_bytes(logits, targets, loss, lse),
+            .flops = logits.size() * (4 + capping + (smoothing != value(0) ? 1 + capping : 0))};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(logits.extent(0), Ctx::rows);
@@ -53,14 +61,9 @@ struct cross_entropy_program {
     auto const in = ctx.ref(logits, row, 0, classes);
     value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
     // The cap rises with its argument, so that of the largest logit is the peak.
-    ctx.reduce_of(s.peak, tile::pass, tile::maximum, value(lowest), in);
-    // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
-    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA {
-      using V = decltype(v);
-      V const m = capped(v, c);
-      return select(m == splat<V>(value(lowest)), splat<V>(value(0)), m);
-    }, s.peak);
-    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, tile::plus, value(0), in,
+    ctx.reduce_of(s.peak, tile::pass, maximum<value>{}, in);
+    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA { return softmax_base(capped(v, c)); }, s.peak);
+    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, plus<value>{}, in,
                   s.peak);
     ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
     ctx.store(lse, row, s.lse);
@@ -68,9 +71,9 @@ struct cross_entropy_program {
     ctx.reduce_of(s.hit, [](auto v, auto hot) HEDDLE_LAMBDA {
       using V = decltype(v);
       return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
-    }, tile::plus, value(0), in, ctx.template one_hot<value>(targets, row));
+    }, plus<value>{}, in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
-      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, tile::plus, value(0), in);
+      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, plus<value>{}, in);
     else
       ctx.fill(s.mean, value(0));
     ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
@@ -121,6 +124,12 @@ struct cross_entropy_backward_program {
     typename Ctx::template column_of<value> factor;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  HEDDLE_FN span work() const {
+    return {.operation = "cross_entropy_backward",
+            .shape = {logits.extent(0), logits.extent(1)},
+            .bytes = element_bytes(logits, targets, lse, dlogits),
+            .flops = logits.size() * (cap > value(0) ? 13 : 6)};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(logits.extent(0), Ctx::rows);
@@ -170,6 +179,12 @@ struct cross_entropy_total_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return true; }
+  HEDDLE_FN span work() const {
+    return {.operation = "cross_entropy_total",
+            .shape = {loss.extent(0)},
+            .bytes = element_bytes(loss, targets, sum, count),
+            .flops = loss.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return 1;
@@ -178,7 +193,7 @@ struct cross_entropy_total_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     view<S const, 2> const rows(loss.data(), dims<2>(loss.extent(0), 1), loss.stride(0), 1);
-    ctx.reduce_strip(sum, 0, tile::pass, tile::plus, S(0), ctx.ref_strip(rows, 0));
+    ctx.reduce_strip(sum, 0, tile::pass, plus<S>{}, ctx.ref_strip(rows, 0));
     std::int64_t n = 0;
     for (index_t r = 0; r < targets.extent(0); ++r) n += targets(r) != ignore_index;
     ctx.store_scalar(count.data(), n);

@@ -24,6 +24,13 @@ struct embedding_program {
   HEDDLE_FN bool unit_columns() const {
     return tile::has_unit_columns(table) && tile::has_unit_columns(positions) && tile::has_unit_columns(y);
   }
+  HEDDLE_FN span work() const {
+    bool const placed = positions.extent(0) > 0;
+    return {.operation = "embedding",
+            .shape = {y.extent(0), y.extent(1)},
+            .bytes = element_bytes(tokens, y) + y.size() * static_cast<index_t>(sizeof(T) + (placed ? sizeof(P) : 0)),
+            .flops = placed ? y.size() : 0};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(tokens.extent(0), Ctx::rows);
@@ -45,7 +52,7 @@ struct embedding_program {
         index_t const at = row % sequence;
         tile::matrix_ref<P const> const position{positions.data() + at * positions.stride(0), 1, width, width,
                                                  positions.stride(0), positions.stride(1)};
-        ctx.map_to(out, tile::plus, in, position);
+        ctx.map_to(out, plus<>{}, in, position);
       }
     }
   }
@@ -67,6 +74,13 @@ struct embedding_weight_program {
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy) && tile::has_unit_columns(dtable); }
 
+  HEDDLE_FN span work() const {
+    return {.operation = sequence > 0 ? "position_backward" : "embedding_backward",
+            .shape = {dy.extent(0), dtable.extent(0), dtable.extent(1)},
+            .bytes = element_bytes(tokens, dy, dtable),
+            .flops = dy.size()};
+  }
+
   static constexpr index_t block = 64;  // table rows of a tile: one scan of the tokens serves them all
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
@@ -84,7 +98,7 @@ struct embedding_weight_program {
       index_t const key = sequence > 0 ? row % sequence : index_t{tokens(row)};
       if (key < lo || key >= hi) continue;
       tile::matrix_ref<G const> const g{dy.data() + row * dy.stride(0), 1, width, width, dy.stride(0), dy.stride(1)};
-      ctx.map_to(row_of(key), tile::plus, row_of(key), g);
+      ctx.map_to(row_of(key), plus<>{}, row_of(key), g);
     }
   }
 

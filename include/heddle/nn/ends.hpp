@@ -36,14 +36,17 @@ concept source_layer = std::is_trivially_copyable_v<S> && requires(S const& s) {
 
 /// Activations and targets to a loss.
 ///
-/// Valid expressions: `S::plan`, `s.make_plan(planner, shape)`, `s.keep_x()`,
+/// Valid expressions: `S::plan`, `s.make_plan(planner, shape)`, `s.keep_x()`, `s.counts(target)`,
 /// `s.forward(call, x, batch, loss, plan, frame)`, `s.backward_input(call, x, batch, scale, dx, plan, frame)`.
 /// Meaning: `forward` writes sum and count; `backward_input` overwrites dx with scale times the gradient of the sum.
+/// `counts` says whether a row with that target is one of those that the loss is the mean of, so that the host knows
+/// their number before the pass.
 /// Models: cross_entropy_sink.
 template <class S>
 concept sink_layer = std::is_trivially_copyable_v<S> && requires(S const& s, planner& p, layer_shape const& shape) {
   { s.make_plan(p, shape) } -> std::same_as<typename S::plan>;
   { s.keep_x() } -> std::same_as<life>;
+  { s.counts(std::int32_t{}) } -> std::same_as<bool>;
 };
 
 /// y[row] = token table[token], and position table[row mod sequence] added where there is one.
@@ -100,6 +103,7 @@ struct cross_entropy_sink {
     return {p.take_statistics(life::saved, s.rows()), p.take_statistics(life::fwd, s.rows())};
   }
   HEDDLE_FN life keep_x() const { return life::saved; }
+  HEDDLE_FN bool counts(std::int32_t target) const { return target != options.ignore_index; }
 
   template <class Call, class X>
   HEDDLE_FN void forward(Call const& call, X const& x, token_batch const& batch, loss_views const& loss,

@@ -26,6 +26,12 @@ struct layer_norm_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight) &&
            tile::has_unit_columns(bias);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, bias, y, mean, rstd),
+            .flops = 8 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -38,9 +44,9 @@ struct layer_norm_program {
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     value const n = static_cast<value>(x.extent(1)), eps = epsilon;
     // Two passes: E[x^2] - E[x]^2 would cancel where the mean is large.
-    ctx.reduce_of(s.mean, tile::pass, tile::plus, value(0), in);
+    ctx.reduce_of(s.mean, tile::pass, plus<value>{}, in);
     ctx.map(s.mean, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.mean);
-    ctx.reduce_of(s.rstd, [](auto v, auto m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, tile::plus, value(0), in,
+    ctx.reduce_of(s.rstd, [](auto v, auto m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, plus<value>{}, in,
                   s.mean);
     ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
       using V = decltype(t);
@@ -72,6 +78,12 @@ struct layer_norm_backward_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
            tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm_backward_input",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, mean, rstd, dy, dx),
+            .flops = 14 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -88,11 +100,11 @@ struct layer_norm_backward_program {
     auto const m = ctx.ref_column(mean, row), r = ctx.ref_column(rstd, row);
     value const n = static_cast<value>(x.extent(1));
     auto const by_n = [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); };
-    ctx.reduce_of(s.g, tile::product, tile::plus, value(0), gradient, w);
+    ctx.reduce_of(s.g, multiplies<>{}, plus<value>{}, gradient, w);
     ctx.map(s.g, by_n, s.g);
     ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto m_, auto r_) HEDDLE_LAMBDA {
       return mul(mul(g, w_), mul(v - m_, r_));
-    }, tile::plus, value(0), in, gradient, w, m, r);
+    }, plus<value>{}, in, gradient, w, m, r);
     ctx.map(s.gx, by_n, s.gx);
     ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
                [](auto v, auto g, auto w_, auto m_, auto r_, auto a, auto b) HEDDLE_LAMBDA {
@@ -114,6 +126,12 @@ struct layer_norm_weight_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN span work() const {
+    return {.operation = "layer_norm_backward_weight",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, mean, rstd, dy, dweight, dbias),
+            .flops = 5 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(dweight.extent(0), Ctx::strip);
@@ -124,9 +142,9 @@ struct layer_norm_weight_program {
     index_t const column = ctx.tile() * Ctx::strip;
     auto const gradient = ctx.ref_strip(dy, column);
     ctx.reduce_strip(
-        dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); }, tile::plus,
-        value(0), gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0), ctx.ref_column(rstd, 0));
-    ctx.reduce_strip(dbias, column, tile::pass, tile::plus, value(0), gradient);
+        dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); }, plus<value>{},
+        gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0), ctx.ref_column(rstd, 0));
+    ctx.reduce_strip(dbias, column, tile::pass, plus<value>{}, gradient);
   }
 };
 

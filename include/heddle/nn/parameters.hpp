@@ -63,7 +63,7 @@ struct initializer {
 
 /// What a layer says about a leaf, beside its name and extents.
 struct leaf_options {
-  initializer init;
+  initializer init{};
   bool decay = true;  ///< whether weight decay applies
 };
 

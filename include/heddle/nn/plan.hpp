@@ -135,7 +135,7 @@ class planner {
 
    private:
     planner* planner_;
-    detail::life_map before_;
+    detail::life_map before_{};
   };
 
   /// Until its end, plans a forward that is replayed in B, with the backward after it. Saved values go to a block of
@@ -155,14 +155,14 @@ class planner {
 
    private:
     planner* planner_;
-    detail::life_map before_;
+    detail::life_map before_{};
     std::size_t next_;
   };
 
  private:
   std::size_t activation_bytes_;
   std::size_t top_[regions] = {}, peak_[regions] = {};
-  detail::life_map map_;
+  detail::life_map map_{};
 };
 
 }  // namespace heddle::nn

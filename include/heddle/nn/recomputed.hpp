@@ -39,7 +39,7 @@ struct recomputed {
       return {only, only, {}};
     }
     planner::scope scope(p);
-    plan result;
+    plan result{};
     {
       planner::throwaway first(p);
       result.forward = inner.make_plan(p, s);

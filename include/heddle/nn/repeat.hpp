@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/nn/elementwise.hpp>
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/nn/layer.hpp>
 
 #include <vector>
@@ -21,10 +21,24 @@ struct repeat {
   template <class F>
   struct parameters {
     std::vector<typename Inner::template parameters<F>> each;
+
+    HEDDLE_FN parameters() = default;
+    HEDDLE_FN parameters(parameters const&) = default;
+    HEDDLE_FN parameters(parameters&&) noexcept = default;
+    HEDDLE_FN parameters& operator=(parameters const&) = default;
+    HEDDLE_FN parameters& operator=(parameters&&) noexcept = default;
+    HEDDLE_FN ~parameters() = default;
   };
   struct plan {
     std::vector<typename Inner::plan> each;
     std::vector<slot> between, d_between;
+
+    HEDDLE_FN plan() = default;
+    HEDDLE_FN plan(plan const&) = default;
+    HEDDLE_FN plan(plan&&) noexcept = default;
+    HEDDLE_FN plan& operator=(plan const&) = default;
+    HEDDLE_FN plan& operator=(plan&&) noexcept = default;
+    HEDDLE_FN ~plan() = default;
   };
 
   template <class F>
@@ -63,7 +77,7 @@ struct repeat {
   template <class Call, class Weights, class X, class Y>
   HEDDLE_FN void forward(Call const& call, Weights const& w, X const& x, Y const& y, plan const& pl,
                          frame const& fr) const {
-    if (count == 0) return copy(call.exec(), x, y);
+    if (count == 0) return heddle::copy(call.exec(), x, y);
     for (index_t i = 0; i < count; ++i)
       inner.forward(call.at(first + i), w.each[at(i)], input(x, pl, fr, i), output(y, pl, fr, i), pl.each[at(i)], fr);
   }
@@ -71,7 +85,7 @@ struct repeat {
   HEDDLE_FN void backward_input(Call const& call, Weights const& w, X const& x, Y const& y, DY const& dy, DX const& dx,
                                 plan const& pl, frame const& fr) const {
     using T = typename DX::value_type;
-    if (count == 0) return copy(call.exec(), dy, dx);
+    if (count == 0) return heddle::copy(call.exec(), dy, dx);
     for (index_t i = count; i-- > 0;) {
       view<T const, 2> const y_i = i + 1 < count ? view<T const, 2>(fr.at<T>(pl.between[at(i)])) : y;
       auto const dx_i = i > 0 ? fr.at<T>(pl.d_between[at(i - 1)]) : dx;

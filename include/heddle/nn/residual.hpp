@@ -34,7 +34,7 @@ struct residual {
     HEDDLE_EXPECTS(inner.out_width(s.width) == s.width, "residual: the inner layer must keep the width",
                    inner.out_width(s.width), s.width);
     planner::scope scope(p);
-    plan result;
+    plan result{};
     if (keeps_branch()) result.branch = p.take_activation(inner.keep_y(), s.rows(), s.width);
     result.inner = inner.make_plan(p, s);
     return result;

@@ -25,6 +25,12 @@ struct rms_norm_program {
   HEDDLE_FN bool unit_columns() const {
     return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, y, rstd),
+            .flops = 4 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -36,7 +42,7 @@ struct rms_norm_program {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     value const n = static_cast<value>(x.extent(1)), eps = epsilon;
-    ctx.reduce_of(s.rstd, [](auto v) HEDDLE_LAMBDA { return mul(v, v); }, tile::plus, value(0), in);
+    ctx.reduce_of(s.rstd, [](auto v) HEDDLE_LAMBDA { return mul(v, v); }, plus<value>{}, in);
     ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
       using V = decltype(t);
       return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
@@ -65,6 +71,12 @@ struct rms_norm_backward_program {
     return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
            tile::has_unit_columns(weight);
   }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm_backward_input",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, weight, rstd, dy, dx),
+            .flops = 9 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -81,7 +93,7 @@ struct rms_norm_backward_program {
     auto const r = ctx.ref_column(rstd, row);
     value const n = static_cast<value>(x.extent(1));
     ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto r_) HEDDLE_LAMBDA { return mul(mul(g, w_), mul(v, r_)); },
-                  tile::plus, value(0), in, gradient, w, r);
+                  plus<value>{}, in, gradient, w, r);
     ctx.map(s.gx, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.gx);
     ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
                [](auto v, auto g, auto w_, auto r_, auto b) HEDDLE_LAMBDA {
@@ -103,6 +115,12 @@ struct rms_norm_weight_program {
     char none;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN span work() const {
+    return {.operation = "rms_norm_backward_weight",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, rstd, dy, dweight),
+            .flops = 3 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(dweight.extent(0), Ctx::strip);
@@ -112,7 +130,7 @@ struct rms_norm_weight_program {
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const column = ctx.tile() * Ctx::strip;
     ctx.reduce_strip(dweight, column, [](auto g, auto v, auto r) HEDDLE_LAMBDA { return mul(g, mul(v, r)); },
-                     tile::plus, value(0), ctx.ref_strip(dy, column), ctx.ref_strip(x, column),
+                     plus<value>{}, ctx.ref_strip(dy, column), ctx.ref_strip(x, column),
                      ctx.ref_column(rstd, 0));
   }
 };

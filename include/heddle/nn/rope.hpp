@@ -32,6 +32,12 @@ struct rope_table_program {
   struct shared {
     char none;
   };
+  HEDDLE_FN span work() const {
+    return {.operation = "rope.table",
+            .shape = {table.extent(0), table.extent(1)},
+            .bytes = element_bytes(table),
+            .flops = 5 * table.extent(0) * half};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(table.extent(0), Ctx::rows);
@@ -70,6 +76,12 @@ struct rope_program {
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles_per_sequence() const {
     return tile::ceil_div(table.extent(0), Ctx::rows);
+  }
+  HEDDLE_FN span work() const {
+    return {.operation = "rope",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, y, table),
+            .flops = 6 * x.extent(0) * heads * half};
   }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {

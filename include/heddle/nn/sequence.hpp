@@ -41,7 +41,7 @@ struct sequence {
   HEDDLE_FN plan make_plan(planner& p, layer_shape const& s) const {
     planner::scope scope(p);
     layer_shape const inner = s.with_width(first.out_width(s.width));
-    plan result;
+    plan result{};
     result.middle = p.take_activation(longer(first.keep_y(), rest.keep_x()), s.rows(), inner.width);
     result.d_middle = p.take_activation(first.keep_dy(), s.rows(), inner.width);
     result.first = first.make_plan(p, s);

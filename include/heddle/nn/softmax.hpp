@@ -26,6 +26,12 @@ struct softmax_program {
 
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(y); }
 
+  HEDDLE_FN span work() const {
+    return {.operation = "softmax",
+            .shape = {x.extent(0), x.extent(1)},
+            .bytes = element_bytes(x, y),
+            .flops = 5 * x.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(x.extent(0), Ctx::rows);
@@ -39,21 +45,20 @@ struct softmax_program {
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     auto const out = ctx.ref(y, row, 0, x.extent(1));
 
-    ctx.reduce_of(s.peak, tile::pass, tile::larger, value(lowest), in);
-    // A row of -inf has no finite peak: exp(-inf - 0) is 0, while -inf - -inf would be NaN.
+    ctx.reduce_of(s.peak, tile::pass, tile::larger<value>{}, in);
     ctx.map(
-        s.peak, [](auto const& m) HEDDLE_LAMBDA { return select(m == value(lowest), value(0), m); }, s.peak);
+        s.peak, [](auto const& m) HEDDLE_LAMBDA { return softmax_base(m); }, s.peak);
     auto const weight = [](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp_weight(v - m); };
     // A wide y holds the weights until their sum is known; a narrow one would round them twice.
     constexpr bool keeps = std::is_same_v<Y, value>;
     if constexpr (keeps)
-      ctx.map_reduce_to(out, s.scale, weight, tile::plus, value(0), in, s.peak);
+      ctx.map_reduce_to(out, s.scale, weight, plus<value>{}, in, s.peak);
     else
-      ctx.reduce_of(s.scale, weight, tile::plus, value(0), in, s.peak);
+      ctx.reduce_of(s.scale, weight, plus<value>{}, in, s.peak);
     ctx.map(
         s.scale, [](auto const& t) HEDDLE_LAMBDA { return select(t == value(0), value(0), value(1) / t); }, s.scale);
     if constexpr (keeps)
-      ctx.map_to(out, tile::product, out, s.scale);
+      ctx.map_to(out, multiplies<>{}, out, s.scale);
     else
       ctx.map_to(
           out,
@@ -79,6 +84,12 @@ struct softmax_backward_program {
     return tile::has_unit_columns(y) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx);
   }
 
+  HEDDLE_FN span work() const {
+    return {.operation = "softmax_backward",
+            .shape = {y.extent(0), y.extent(1)},
+            .bytes = element_bytes(y, dy, dx),
+            .flops = 4 * y.size()};
+  }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
     return tile::ceil_div(y.extent(0), Ctx::rows);
@@ -92,7 +103,7 @@ struct softmax_backward_program {
     auto const weights = ctx.ref(y, row, 0, y.extent(1));
     auto const gradient = ctx.ref(dy, row, 0, y.extent(1));
     auto const out = ctx.ref(dx, row, 0, y.extent(1));
-    ctx.reduce_of(s.dot, tile::product, tile::plus, value(0), weights, gradient);
+    ctx.reduce_of(s.dot, multiplies<>{}, plus<value>{}, weights, gradient);
     ctx.map_to(
         out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights,
         gradient, s.dot);

@@ -29,17 +29,31 @@ struct staged<Source, repeat<Block>, Back, Sink> {
 
   template <class F>
   struct parameters {
-    typename Source::template parameters<F> source;
+    typename Source::template parameters<F> source{};
     typename repeat<Block>::template parameters<F> blocks;
-    typename Back::template parameters<F> back;
+    typename Back::template parameters<F> back{};
+
+    HEDDLE_FN parameters() = default;
+    HEDDLE_FN parameters(parameters const&) = default;
+    HEDDLE_FN parameters(parameters&&) noexcept = default;
+    HEDDLE_FN parameters& operator=(parameters const&) = default;
+    HEDDLE_FN parameters& operator=(parameters&&) noexcept = default;
+    HEDDLE_FN ~parameters() = default;
   };
   struct plan {
     typename repeat<Block>::plan blocks;
-    typename Back::plan back;
-    typename Sink::plan sink;
-    slot x, dx;            ///< of the blocks
-    slot y, dy;            ///< of the blocks; y on the last stage only
-    slot logits, d_logits;
+    typename Back::plan back{};
+    typename Sink::plan sink{};
+    slot x{}, dx{};        ///< of the blocks
+    slot y{}, dy{};        ///< of the blocks; y on the last stage only
+    slot logits{}, d_logits{};
+
+    HEDDLE_FN plan() = default;
+    HEDDLE_FN plan(plan const&) = default;
+    HEDDLE_FN plan(plan&&) noexcept = default;
+    HEDDLE_FN plan& operator=(plan const&) = default;
+    HEDDLE_FN plan& operator=(plan&&) noexcept = default;
+    HEDDLE_FN ~plan() = default;
   };
 
   /// The part of `stage` of `stages`: blocks are cut evenly, the first stages take the remainder; a stage may hold
@@ -58,7 +72,11 @@ struct staged<Source, repeat<Block>, Back, Sink> {
 
   template <class F>
   HEDDLE_FN parameters<F> tree() const {
-    return {source.template tree<F>(), blocks.template tree<F>(), back.template tree<F>()};
+    parameters<F> t;
+    t.source = source.template tree<F>();
+    t.blocks = blocks.template tree<F>();
+    t.back = back.template tree<F>();
+    return t;
   }
   /// Visits the leaves of this stage. A visitor with a `bucket(int)` member is told which bucket follows.
   template <class Visitor, class... Trees>

@@ -19,6 +19,8 @@ struct adam_formula {
   T eps, lr, keep, ridge;  // keep multiplies the parameter (decoupled decay), ridge adds it to the gradient (L2)
   T beta_m, beta_v, new_m, new_v, fix_m, fix_v;
 
+  static constexpr char const* operation = "adam";
+  HEDDLE_FN index_t flops() const noexcept { return ridge != T(0) ? 17 : 15; }
   HEDDLE_HD_FN void prepare(index_t t) noexcept {
     beta_m = static_cast<T>(beta1);
     beta_v = static_cast<T>(beta2);

@@ -48,6 +48,8 @@ struct clip_from_norm_fn {
     HEDDLE_EXPECTS(norm.size() == 1 && coefficient.size() == 1 && skip.size() == 1, "each view holds one element",
                    norm.size(), coefficient.size(), skip.size());
     HEDDLE_EXPECTS(limit > 0, "a clip limit is positive", limit);
+    observed_span<E> const scope(
+        exec, [&] { return span{.operation = "clip_from_norm", .bytes = element_bytes(norm, coefficient, skip)}; });
     exec.for_each_tile(1, detail::clip_task<T>{norm.data(), limit, coefficient.data(), skip.data()});
   }
 };

@@ -138,8 +138,8 @@ struct step_one_by_one {
 
 /// Calls run(formula, lo, hi) for the elements of one tile, unless the step is skipped.
 ///
-/// A formula has `at`; `prepare(t)`, which derives the scalars of applied step t in fp64 and rounds each once; and
-/// `operator()(p, g, state)` for numbers and vectors.
+/// A formula has `at`; `operation`, its name; `flops()`, what it does per element; `prepare(t)`, which derives the
+/// scalars of applied step t in fp64 and rounds each once; and `operator()(p, g, state)` for numbers and vectors.
 HEDDLE_DEVICE_PASS_QUIET
 template <class Formula, class Run>
 HEDDLE_HD_FN void run_step_tile(Formula f, index_t tile, Run const& run) {
@@ -182,6 +182,15 @@ HEDDLE_FN void submit_step(E& exec, Formula const& formula) {
   constexpr bool vectors = std::is_same_v<typename E::backend, cpu_tag>;
   using task = std::conditional_t<vectors, vector_step_task<Formula>, step_task<Formula>>;
   static_assert(queueable_task<task>);
+  using pointers = std::remove_cvref_t<decltype(formula.at)>;
+  observed_span<E> const scope(exec, [&] {
+    constexpr auto bytes = static_cast<index_t>((3 + 2 * pointers::arrays) * sizeof(typename pointers::value_type));
+    index_t const n = formula.at.n;
+    return span{.operation = Formula::operation,
+                .shape = {n},
+                .bytes = n * bytes,
+                .flops = n * (formula.flops() + (formula.at.clip != nullptr ? 1 : 0))};
+  });
   exec.for_each_tile((formula.at.n + step_tile - 1) / step_tile, task{formula});
   exec.for_each_tile(1, count_task{formula.at.applied, formula.at.skip});
 }

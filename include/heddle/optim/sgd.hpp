@@ -12,6 +12,8 @@ struct sgd_formula {
   T mu, lr, decay;
   bool nesterov;
 
+  static constexpr char const* operation = "sgd";
+  HEDDLE_FN index_t flops() const noexcept { return 4 + (decay != T(0) ? 2 : 0) + (nesterov ? 2 : 0); }
   HEDDLE_HD_FN void prepare(index_t) noexcept {}
   template <class V>
   HEDDLE_TILE void operator()(V& p, V const& gradient, V* state) const {

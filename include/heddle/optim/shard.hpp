@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/tensor.hpp>
-#include <heddle/nn/elementwise.hpp>
 #include <heddle/optim/flat.hpp>
 #include <heddle/optim/rule.hpp>
 
@@ -70,11 +70,15 @@ class optimizer_shard {
     return parameters_[static_cast<std::size_t>(p.parameter)].place + p.range.lo;
   }
 
-  /// Takes the master copies from the stored parameters. Pre: `parameters` is the flat buffer.
-  HEDDLE_FN void copy_masters(T const* parameters) {
+  /// Sets the master copies of what this rank owns of a parameter: `value(e)` for its row-major element e. Where T is
+  /// float there are none, and nothing is asked. Pre: the queue is synchronised.
+  template <class Value>
+  HEDDLE_FN void fill_masters(index_t parameter, Value const& value) {
     if constexpr (has_master)
       for (flat_piece const& p : pieces_)
-        if (stored(p)) convert_piece(parameters + stored_at(p), array(arrays).data() + p.offset, p.range.size());
+        if (p.parameter == parameter && stored(p))
+          for (index_t e = p.range.lo; e < p.range.hi; ++e)
+            array(arrays).data()[p.offset + e - p.range.lo] = static_cast<float>(value(e));
   }
 
   /// One step: clips, decays, updates and stores what this rank owns.
@@ -85,7 +89,7 @@ class optimizer_shard {
       if (!stored(p)) continue;
       index_t const n = p.range.size();
       float* const master = master_of(parameters, p);
-      state_views<float, arrays> state;
+      state_views<float, arrays> state{};
       for (int i = 0; i < arrays; ++i) state.array[i] = view<float, 1>(array(i).data() + p.offset, dims<1>(n));
       args.weight_decay = parameters_[static_cast<std::size_t>(p.parameter)].decay ? decay : 0;
       rule_.step(*exec_, view<float, 1>(master, dims<1>(n)), view<float const, 1>(gradients + place(p), dims<1>(n)),
@@ -103,7 +107,7 @@ class optimizer_shard {
   }
   template <class From, class To>
   HEDDLE_FN void convert_piece(From const* from, To* to, index_t n) {
-    nn::copy_flat(*exec_, from, to, n);
+    copy(*exec_, view<From const, 1>(from, dims<1>(n)), view<To, 1>(to, dims<1>(n)));
   }
   HEDDLE_FN void clear() {
     float* const state = state_.data();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/transform.hpp>
 #include <heddle/comm/collectives.hpp>
 #include <heddle/comm/elastic.hpp>
+#include <heddle/core/monoid.hpp>
 #include <heddle/core/tensor.hpp>
-#include <heddle/nn/elementwise.hpp>
 #include <heddle/parallel/gradient_sum.hpp>
 #include <heddle/parallel/parameter_list.hpp>
 
@@ -81,9 +82,11 @@ class gradient_reducer {
   HEDDLE_FN void merge(int bucket) {
     optim::flat_bucket const& b = list_->layout().bucket(bucket);
     gradient_step const step = sum_.step(current_);
+    auto const partial_sum = [&](int slot) {
+      return view<float, 1>(buffers_.data() + slot * size_ + b.offset, dims<1>(b.size));
+    };
     for (int s = step.slot; s > step.slot - step.merges; --s)
-      nn::add_flat(*compute_, buffers_.data() + (s - 1) * size_ + b.offset, buffers_.data() + s * size_ + b.offset,
-                   buffers_.data() + (s - 1) * size_ + b.offset, b.size);
+      transform(*compute_, partial_sum(s - 1), plus<>{}, partial_sum(s - 1), partial_sum(s));
   }
   HEDDLE_FN void reduce(int bucket) {
     optim::flat_bucket const& b = list_->layout().bucket(bucket);

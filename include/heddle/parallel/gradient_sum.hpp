@@ -25,7 +25,7 @@ class gradient_sum {
   HEDDLE_FN gradient_sum(order_policy order, index_t all, index_t lo, index_t hi) : slots_(0), pieces_(0) {
     tree_accumulate tree(all, lo, hi);
     for (index_t m = lo; m < hi; ++m) {
-      gradient_step s;
+      gradient_step s{};
       if (order == order_policy::elastic) {
         s.slot = tree.next_slot();
         s.merges = tree.push();

@@ -18,9 +18,16 @@ struct parameter_record {
   std::string name;
   std::vector<index_t> extents;
   index_t size = 0;
-  nn::leaf_options options;
+  nn::leaf_options options{};
   int bucket = 0;  ///< of the flat layout
   tied_use use = tied_use::none;
+
+  HEDDLE_FN parameter_record() = default;
+  HEDDLE_FN parameter_record(parameter_record const&) = default;
+  HEDDLE_FN parameter_record(parameter_record&&) noexcept = default;
+  HEDDLE_FN parameter_record& operator=(parameter_record const&) = default;
+  HEDDLE_FN parameter_record& operator=(parameter_record&&) noexcept = default;
+  HEDDLE_FN ~parameter_record() = default;
 };
 
 /// The leaves of one stage in the order of its flat buffers, and where each of them lies.
@@ -54,6 +61,11 @@ class parameter_list {
     sizes.push_back({0, buckets() - 1});  // so that the last buckets exist where they are empty
     layout_ = optim::flat_layout(sizes, ranks);
   }
+  HEDDLE_FN parameter_list(parameter_list const&) = default;
+  HEDDLE_FN parameter_list(parameter_list&&) noexcept = default;
+  HEDDLE_FN parameter_list& operator=(parameter_list const&) = default;
+  HEDDLE_FN parameter_list& operator=(parameter_list&&) noexcept = default;
+  HEDDLE_FN ~parameter_list() = default;
 
   HEDDLE_FN std::vector<parameter_record> const& records() const noexcept { return records_; }
   HEDDLE_FN optim::flat_layout const& layout() const noexcept { return layout_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/checkpoint/atomic_file.hpp>
 #include <heddle/core/extents.hpp>
-#include <heddle/report/atomic_file.hpp>
 #include <heddle/report/json.hpp>
 
 #include <string>
@@ -32,9 +32,9 @@ class chrome_trace {
     HEDDLE_EXPECTS(duration_ns >= 0, "a span can't end before it starts", duration_ns);
     open();
     events_ += "{\"name\":";
-    append_json(events_, name);
+    checkpoint::append_json(events_, name);
     events_ += ",\"cat\":";
-    append_json(events_, category);
+    checkpoint::append_json(events_, category);
     events_ += ",\"ph\":\"X\",\"ts\":" + microseconds(start_ns) + ",\"dur\":" + microseconds(duration_ns) +
                ",\"pid\":" + std::to_string(rank) + ",\"tid\":" + std::to_string(queue);
     if (!arguments.empty()) events_ += ",\"args\":" + arguments.text();
@@ -44,7 +44,7 @@ class chrome_trace {
   HEDDLE_FN std::string text() const {
     return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n" + events_ + (events_.empty() ? "]}\n" : "\n]}\n");
   }
-  HEDDLE_FN void write(std::string const& path) const { write_file(path, text()); }
+  HEDDLE_FN void write(std::string const& path) const { checkpoint::write_file(path, text()); }
 
  private:
   HEDDLE_FN void open() {
@@ -54,7 +54,7 @@ class chrome_trace {
     open();
     events_ += std::string("{\"name\":\"") + what + "\",\"ph\":\"M\",\"pid\":" + std::to_string(rank) +
                ",\"tid\":" + std::to_string(queue) + ",\"args\":{\"name\":";
-    append_json(events_, name);
+    checkpoint::append_json(events_, name);
     events_ += "}}";
   }
   // Exact to the nanosecond at any length of run, which a double is not.

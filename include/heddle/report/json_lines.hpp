@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/report/atomic_file.hpp>
+#include <heddle/checkpoint/atomic_file.hpp>
 #include <heddle/report/json.hpp>
-
-#include <string>
-#include <utility>
 
 namespace heddle::report {
 
@@ -20,51 +17,47 @@ class json_lines {
     append,  ///< goes on behind the last whole line, as a resumed run does
   };
 
-  HEDDLE_FN explicit json_lines(std::string path, mode how = mode::fresh) : path_(std::move(path)) {
-    if (how == mode::fresh) write_file(path_, "");
-    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) detail::file_failed("open", path_, errno);
-    size_ = ::lseek(descriptor_, 0, SEEK_END);
+  HEDDLE_FN explicit json_lines(std::string const& path, mode how = mode::fresh)
+      : file_(open(path, how)), size_(file_.size()) {
     if (how == mode::append) drop_torn_line();
   }
   json_lines(json_lines const&) = delete;
   json_lines& operator=(json_lines const&) = delete;
-  HEDDLE_FN ~json_lines() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
+  HEDDLE_FN ~json_lines() = default;
 
   HEDDLE_FN void write(json_object const& object) {
     std::string const line = object.text() + "\n";
-    if (int const code = detail::write_all(descriptor_, line)) {
-      take_back(size_);
-      detail::file_failed("write", path_, code);
+    auto const n = static_cast<index_t>(line.size());
+    try {
+      file_.write(line.data(), n);
+    } catch (...) {
+      file_.truncate(size_);
+      throw;
     }
-    size_ += static_cast<off_t>(line.size());
+    size_ += n;
   }
 
   /// Waits until all lines are on the disk.
-  HEDDLE_FN void flush() {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) detail::file_failed("flush", path_, errno);
-  }
+  HEDDLE_FN void flush() { file_.sync(); }
 
  private:
-  HEDDLE_FN void take_back(off_t size) noexcept {
-    if (::ftruncate(descriptor_, size) == 0) size_ = size;
+  static HEDDLE_FN checkpoint::file open(std::string const& path, mode how) {
+    if (how == mode::fresh) checkpoint::write_file(path, "");
+    return checkpoint::file::append(path);
   }
 
   // A run that was killed may have left a line without its end.
   HEDDLE_FN void drop_torn_line() {
-    off_t end = size_;
+    index_t end = size_;
     for (char c = 0; end > 0; --end) {
-      if (::pread(descriptor_, &c, 1, end - 1) != 1) detail::file_failed("read", path_, errno);
+      file_.read_at(end - 1, &c, 1);
       if (c == '\n') break;
     }
-    if (end != size_) take_back(end);
+    if (end != size_ && file_.truncate(end)) size_ = end;
   }
 
-  std::string path_;
-  int descriptor_ = -1;
-  off_t size_ = 0;
+  checkpoint::file file_;
+  index_t size_;
 };
 
 }  // namespace heddle::report

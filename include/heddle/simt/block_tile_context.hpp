@@ -60,26 +60,27 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
 
   HEDDLE_DEVICE_PASS_QUIET
-  template <class T, class F, class Op, class... In>
-  HEDDLE_HD_FN void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) {
+  template <class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_HD_FN void reduce_of(column_of<T>& c, F f, M const& m, In const&... in) {
     auto const& shape = tile::detail::shape_of(in...);
     index_t const r = block.warp();
     if (r < shape.rows)
-      put(c, detail::reduce_row_warp(block, shape.columns_of(r), identity, op,
+      put(c, detail::reduce_row_warp(block, shape.columns_of(r), m.identity(), heddle::detail::combine_with<M>{m},
                                      [&](index_t e) { return f(tile::detail::element_of(in, r, e)...); }));
     block.sync_warp();
   }
 
   HEDDLE_DEVICE_PASS_QUIET
-  template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_HD_FN void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) {
+  template <class Out, class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_HD_FN void map_reduce_to(Out& out, column_of<T>& c, F f, M const& m, In const&... in) {
     index_t const r = block.warp();
     if (r < out.rows)
-      put(c, detail::reduce_row_warp(block, out.columns_of(r), identity, op, [&](index_t e) {
-            T const value = f(tile::detail::element_of(in, r, e)...);
-            tile::detail::put_element(out, r, e, value);
-            return value;
-          }));
+      put(c, detail::reduce_row_warp(block, out.columns_of(r), m.identity(), heddle::detail::combine_with<M>{m},
+                                     [&](index_t e) {
+                                       T const value = f(tile::detail::element_of(in, r, e)...);
+                                       tile::detail::put_element(out, r, e, value);
+                                       return value;
+                                     }));
     block.sync_warp();
   }
 
@@ -95,15 +96,15 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
     map_to(s, f, in...);
   }
   HEDDLE_DEVICE_PASS_QUIET
-  template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) {
+  template <class T, int Columns, class F, monoid_on<T> M, class... In>
+  HEDDLE_HD_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, M const& m, In const&... in) {
     take_shape(s, tile::detail::shape_of(in...));
-    map_reduce_to(s, c, f, op, identity, in...);
+    map_reduce_to(s, c, f, m, in...);
   }
   HEDDLE_DEVICE_PASS_QUIET
-  template <class T, int Columns, class Op>
-  HEDDLE_HD_FN void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) {
-    reduce_of(c, tile::pass_fn{}, op, identity, s);
+  template <class T, int Columns, monoid_on<T> M>
+  HEDDLE_HD_FN void row_reduce(column_of<T>& c, M const& m, tile_of<T, Columns> const& s) {
+    reduce_of(c, tile::pass_fn{}, m, s);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <matrix_view V, class T, int Columns>
@@ -140,19 +141,19 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
   }
 
   HEDDLE_DEVICE_PASS_QUIET
-  template <class T, class Op>
-  HEDDLE_HD_FN T column_reduce(column_of<T> const& c, Op op, index_t count) {
+  template <class T, monoid_on<T> M>
+  HEDDLE_HD_FN T column_reduce(column_of<T> const& c, M const& m, index_t count) {
     block.sync();
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
-    T const result = tile::detail::combine_tree(values, count, op);
+    T const result = tile::detail::combine_tree(values, count, heddle::detail::combine_with<M>{m});
     block.sync();
     return result;
   }
   /// Every thread gets the result.
   HEDDLE_DEVICE_PASS_QUIET
-  template <class T, class Op>
-  HEDDLE_HD_FN T tree_reduce(T* values, index_t n, Op op) {
+  template <class T, monoid_on<T> M>
+  HEDDLE_HD_FN T tree_reduce(T* values, index_t n, M const& m) {
     index_t q = 1;
     while (2 * q <= n) q *= 2;
     index_t const folded = n - q;
@@ -162,7 +163,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
       index_t const i = base + block.thread();
       T v{};
       if (i < folded)
-        v = op(values[2 * i], values[2 * i + 1]);
+        v = m.combine(values[2 * i], values[2 * i + 1]);
       else if (i < q)
         v = values[i + folded];
       block.sync();
@@ -173,7 +174,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
       for (index_t base = 0; base < q; base += threads) {
         index_t const i = base + block.thread();
         T v{};
-        if (i < q) v = op(values[2 * i], values[2 * i + 1]);
+        if (i < q) v = m.combine(values[2 * i], values[2 * i + 1]);
         block.sync();
         if (i < q) values[i] = v;
         block.sync();
@@ -183,8 +184,10 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
 
   /// Four threads for each column, each with 16 of the 64 lanes.
   HEDDLE_DEVICE_PASS_QUIET
-  template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_HD_FN void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) {
+  template <vector_view V, class F, monoid M, class... In>
+  HEDDLE_HD_FN void reduce_strip(V const& v, index_t j, F f, M const& m, In const&... in) {
+    using T = typename M::value_type;
+    heddle::detail::combine_with<M> const op{m};
     auto const& shape = tile::detail::shape_of(in...);
     index_t const c = block.thread() % strip, quarter = block.thread() / strip;
     index_t const blocks = shape.rows <= tile::block_elements ? 1 : tile::ceil_div(shape.rows, tile::block_elements);
@@ -193,7 +196,7 @@ class block_tile_context : public tile::operand_makers<8, 64>, public block_mma<
       index_t const left = shape.rows - b * tile::block_elements;
       index_t const end = left < tile::block_elements ? left : index_t{tile::block_elements};
       T lanes[16];
-      for (T& lane : lanes) lane = identity;
+      for (T& lane : lanes) lane = m.identity();
       if (c < shape.columns)
         for (index_t r0 = quarter * 16; r0 < end; r0 += tile::lane_count)
           for (index_t k = 0; k < 16 && r0 + k < end; ++k)

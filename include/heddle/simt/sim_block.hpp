@@ -47,6 +47,11 @@ struct sim_thread {
   std::vector<sim_copy> copies;     // in flight, oldest first
   std::vector<std::size_t> groups;  // copies per closed group
   std::size_t open = 0;             // copies that no commit has closed yet
+
+  HEDDLE_FN sim_thread() {}
+  sim_thread(sim_thread const&) = delete;
+  sim_thread& operator=(sim_thread const&) = delete;
+  HEDDLE_FN ~sim_thread() {}
 };
 
 struct sim_cancelled {};

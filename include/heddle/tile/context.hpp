@@ -26,16 +26,17 @@ HEDDLE_HD_FN bool has_unit_columns(V const& v) {
 /// What a tile program sees of the machine: one tile of the work, executed by one CPU worker or one thread block.
 ///
 /// Valid expressions, with `ctx` a context, `c` a `column_of<T>`, `s` a `tile_of<T, Columns>`, `in...` operands, `out`
-/// a writable operand with a shape, `f` and `op` callables marked HEDDLE_LAMBDA and generic in their arguments:
+/// a writable operand with a shape, `f` a callable marked HEDDLE_LAMBDA and generic in its arguments, `m` a monoid on T
+/// whose combine takes vectors:
 /// - constants `rows` (rows of a tile), `strip` (columns of a strip), and for matmul `mt`, `nt`, `kt`, `stages`;
 /// - `ctx.tile()`, `ctx.shared<S>()`, `ctx.sync()`;
 /// - lazy operands `ref(matrix, i, j, n)`, `ref_flat(vector, base, width)`, `ref_row(vector, j)`,
 ///   `ref_column(vector, i)`, `ref_strip(matrix, j)`, `one_hot<T>(indices, i)`;
-/// - `map_to(out, f, in...)`, `reduce_of(c, f, op, identity, in...)`, `map_reduce_to(out, c, f, op, identity, in...)`;
-/// - `load(s, in)`, `map(s, f, in...)`, `row_reduce(c, op, identity, s)`, `map_reduce(s, c, f, op, identity, in...)`,
+/// - `map_to(out, f, in...)`, `reduce_of(c, f, m, in...)`, `map_reduce_to(out, c, f, m, in...)`;
+/// - `load(s, in)`, `map(s, f, in...)`, `row_reduce(c, m, s)`, `map_reduce(s, c, f, m, in...)`,
 ///   `store(matrix, i, j, s)`, `store(vector, i, c)`;
-/// - `fill(c, value)`, `map(c, f, columns...)`, `column_reduce(c, op, count)`, `tree_reduce(values, n, op)`,
-///   `reduce_strip(vector, j, f, op, identity, in...)`, `store_scalar(pointer, value)`, `for_each(n, f)`;
+/// - `fill(c, value)`, `map(c, f, columns...)`, `column_reduce(c, m, count)`, `tree_reduce(values, n, m)`,
+///   `reduce_strip(vector, j, f, m, in...)`, `store_scalar(pointer, value)`, `for_each(n, f)`;
 /// - `copy_async(operand, matrix, i, j)`, `commit()`, `wait<N>()`, `zero(acc)`, `mma(acc, a, b)`,
 ///   `store(matrix, i, j, acc, f)` with `operand_a<T, M, K>`, `operand_b<T, K, N>`, `accumulator<T, M, N>`.
 ///
@@ -47,7 +48,7 @@ HEDDLE_HD_FN bool has_unit_columns(V const& v) {
 /// Models: reference_context, cpu_context<Target>, block_tile_context<BlockContext> (simulator and CUDA).
 template <class C>
 concept tile_context = requires(C& ctx, typename C::template column_of<float>& c, matrix_ref<float> const& m,
-                                pass_fn const& f, plus_fn const& op, view<float, 2> const& v) {
+                                pass_fn const& f, plus<float> const& op, view<float, 2> const& v) {
   { C::rows } -> std::convertible_to<int>;
   { C::strip } -> std::convertible_to<int>;
   { ctx.tile() } -> std::same_as<index_t>;
@@ -55,15 +56,16 @@ concept tile_context = requires(C& ctx, typename C::template column_of<float>& c
   ctx.sync();
   { ctx.ref(v, index_t{0}, index_t{0}, index_t{1}) } -> std::same_as<matrix_ref<float>>;
   ctx.map_to(m, f, m);
-  ctx.reduce_of(c, f, op, 0.0f, m);
-  ctx.map_reduce_to(m, c, f, op, 0.0f, m);
+  ctx.reduce_of(c, f, op, m);
+  ctx.map_reduce_to(m, c, f, op, m);
   ctx.fill(c, 0.0f);
 };
 
 /// A kernel written once. `shared<Ctx>` is the memory that one tile needs, `tiles<Ctx>()` how many tiles there are, and
 /// the call operator does one of them. Trivially copyable, at most 384 bytes.
 /// Optional: `unit_columns()`, false where an operand's columns are not adjacent in memory; a type `plain`, where its
-/// callables know no vectors. Both choose plain loops on the CPU.
+/// callables know no vectors: both choose plain loops on the CPU. `span work() const`, what it is and does as observers
+/// and plans see it (exec/observer.hpp).
 template <class P, class Ctx>
 concept tile_program = std::is_trivially_copyable_v<P> &&(sizeof(P) <= 384) && requires(P const& p, Ctx& ctx) {
   typename P::template shared<Ctx>;

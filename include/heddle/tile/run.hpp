@@ -7,7 +7,21 @@
 namespace heddle {
 namespace tile {
 
-/// Submits a tile program to an executor.
+namespace detail {
+
+template <class Program>
+HEDDLE_FN span work_of(Program const& program) {
+  if constexpr (requires { program.work(); })
+    return program.work();
+  else
+    return {.operation = "tile program"};
+}
+
+}  // namespace detail
+
+/// Submits a tile program to an executor, inside the span that the program's `work()` returns. Nobody calls `work()`
+/// where the observer is null_observer and no plan is made; a program without one is seen, with neither flops nor
+/// bytes.
 ///
 /// Pre: the program's operands stay alive until the queue has passed it. Errors: contract_error from the program.
 /// Sync: submits; blocks only where the executor completes work before it returns. Memory: scratch of
@@ -17,6 +31,7 @@ struct run_fn {
   template <executor E, class Program>
   HEDDLE_FN void operator()(E& exec, Program const& program) const {
     static_assert(kernel_declaration<run_fn, typename E::backend>::value, "this backend runs no tile programs");
+    observed_span<E> const scope(exec, [&program] { return detail::work_of(program); });
     run_kernel<run_fn>(exec, program);
   }
 };

@@ -151,7 +151,9 @@ HEDDLE_FN constexpr bool instantiates(isa set) noexcept {
 }
 }  // namespace detail
 
-/// A body that has code of its own for avx512_bf16; others run their avx512 form there.
+/// A body that has code of its own for avx512_bf16; others run their avx512 form there. Kernels of the library have
+/// none: `vdpbf16ps` adds two products per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as
+/// zero, so neither gives the bits that order_policy::repeatable promises for every set. A program's own bodies may.
 template <class Body>
 inline constexpr bool uses_bf16_instructions = requires { typename Body::uses_bf16_instructions; };
 

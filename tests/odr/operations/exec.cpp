@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Every file of this folder is compiled with two sets of flags and looked through for shared functions; it has
+// Every file of this folder is compiled without optimisation and looked through for functions without a tag; it has
 // nothing to run. Explicit instantiation emits all members of a template, called or not.
 
 #include <heddle/core/tensor.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Uses every kernel that the library holds, and no other.
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
@@ -57,7 +58,7 @@ void layers(serial_executor& exec) {
   auto const table = zeros<float, 11>(4, 4);
   view<std::int32_t const, 1> const tokens = zeros<std::int32_t, 12>(4);
   nn::add(exec, x, dy, y);
-  nn::copy(exec, x, y);
+  copy(exec, x, y);
   for (auto form : {nn::gelu_form::tanh, nn::gelu_form::erf}) {
     nn::gelu(exec, x, y, form);
     nn::gelu_backward(exec, x, dy, y, form);
@@ -96,7 +97,7 @@ float with_same_flags() {
   attend<double, double>(exec);
   layers<float>(exec);
   layers<bf16>(exec);
-  nn::copy(exec, zeros<float, 0>(4, 4), zeros<bf16, 0>(4, 4));
+  copy(exec, zeros<float, 0>(4, 4), zeros<bf16, 0>(4, 4));
   nn::cross_entropy_total(exec, zeros<float, 15>(4), view<std::int32_t const, 1>(zeros<std::int32_t, 12>(4)),
                           zeros<float, 16>(1), zeros<std::int64_t, 17>(1));
   optim::state_views<float, 2> const state{{zeros<float, 21>(4), zeros<float, 22>(4)}};

@@ -4,6 +4,7 @@
 /// @file
 /// A model whose numbers can be computed in the head: every block multiplies by one weight, the loss is the sum.
 
+#include <heddle/algorithm/copy.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/comm/transport/thread.hpp>
 #include <heddle/exec/context.hpp>
@@ -75,12 +76,12 @@ struct same : nn::no_parameters {
   nn::life keep_dy() const { return nn::life::bwd; }
   template <class Call, class Weights, class X, class Y>
   void forward(Call const& call, Weights const&, X const& x, Y const& y, plan const&, nn::frame const&) const {
-    nn::copy(call.exec(), x, y);
+    heddle::copy(call.exec(), x, y);
   }
   template <class Call, class Weights, class X, class Y, class DY, class DX>
   void backward_input(Call const& call, Weights const&, X const&, Y const&, DY const& dy, DX const& dx, plan const&,
                       nn::frame const&) const {
-    nn::copy(call.exec(), dy, dx);
+    heddle::copy(call.exec(), dy, dx);
   }
 };
 

@@ -34,7 +34,7 @@ HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step
 template <class I>
 HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int workers) {
   constexpr index_t size = sizeof(typename I::number);
-  matmul_plan plan;
+  matmul_plan plan{};
   plan.mr = mr, plan.nr = nr;
   index_t const depth = in.k > 0 ? in.k : 1, row_tiles = (in.m + mr - 1) / mr;
   plan.in_place = in.b_column == 1 && std::is_same_v<decltype(in.b), typename I::number const*> &&

@@ -11,40 +11,75 @@ namespace heddle {
 namespace cpu {
 namespace detail {
 
-#if !defined(__CUDA_ARCH__)
-/// The lower and the upper halves of two vectors, lane by lane in turns.
-template <class V, int... I>
-HEDDLE_SHIM void interleave(std::integer_sequence<int, I...>, V const& a, V const& b, V& lower, V& upper) {
-  constexpr int W = sizeof...(I);
-#if HEDDLE_NVCC
-  ((lower.lane[I] = (I % 2 ? b : a).lane[I / 2], upper.lane[I] = (I % 2 ? b : a).lane[W / 2 + I / 2]), ...);
-#else
-  namespace r = heddle::detail::registers;
-  auto const x = r::reg<W>(a.lane), y = r::reg<W>(b.lane);
-  r::reg<W>(lower.lane) = __builtin_shufflevector(x, y, (I / 2 + I % 2 * W)...);
-  r::reg<W>(upper.lane) = __builtin_shufflevector(x, y, (W / 2 + I / 2 + I % 2 * W)...);
-#endif
-}
-template <class V, int... I>
-HEDDLE_SHIM void shuffle_rows(std::integer_sequence<int, I...>, V const* in, V* out) {
-  constexpr int W = V::width;
-  (interleave(std::make_integer_sequence<int, W>{}, in[I], in[I + W / 2], out[2 * I], out[2 * I + 1]), ...);
-}
-/// Rows become columns. Each pass rotates the bits of (row, lane) by one, so log2(width) passes exchange them.
-template <int Passes, class V>
-HEDDLE_SHIM void transpose_square(V* rows) {
-  if constexpr (Passes > 0) {
-    constexpr int W = V::width;
-    V out[W];
-    shuffle_rows(std::make_integer_sequence<int, W / 2>{}, rows, out);
-    move(std::make_integer_sequence<int, W>{}, out, rows);
-    transpose_square<Passes - 1>(rows);
-  }
-}
-#endif
-
 template <int W>
 inline constexpr int log2_of = W <= 1 ? 0 : 1 + log2_of<W / 2>;
+
+#if !defined(__CUDA_ARCH__)
+/// Of every group of Side lanes: the lower and the upper halves of two vectors, lane by lane in turns.
+template <int Side, class V, int... I>
+HEDDLE_SHIM void interleave(std::integer_sequence<int, I...>, V const& a, V const& b, V& lower, V& upper) {
+#if HEDDLE_NVCC
+  ((lower.lane[I] = (I % 2 ? b : a).lane[I / Side * Side + I % Side / 2],
+    upper.lane[I] = (I % 2 ? b : a).lane[I / Side * Side + Side / 2 + I % Side / 2]),
+   ...);
+#else
+  constexpr int W = sizeof...(I);
+  namespace r = heddle::detail::registers;
+  auto const x = r::reg<W>(a.lane), y = r::reg<W>(b.lane);
+  r::reg<W>(lower.lane) = __builtin_shufflevector(x, y, (I / Side * Side + I % Side / 2 + I % 2 * W)...);
+  r::reg<W>(upper.lane) = __builtin_shufflevector(x, y, (I / Side * Side + Side / 2 + I % Side / 2 + I % 2 * W)...);
+#endif
+}
+template <int Side, class V, int... I>
+HEDDLE_SHIM void shuffle_rows(std::integer_sequence<int, I...>, V const* in, V* out) {
+  (interleave<Side>(std::make_integer_sequence<int, V::width>{}, in[I], in[I + Side / 2], out[2 * I], out[2 * I + 1]),
+   ...);
+}
+/// Transposes the squares of Side rows and Side lanes that stand side by side in Side rows. Each pass rotates the bits
+/// of (row, lane) by one, so log2(Side) passes exchange them.
+template <int Side, int Passes = log2_of<Side>, class V>
+HEDDLE_SHIM void transpose_squares(V* rows) {
+  if constexpr (Passes > 0) {
+    V out[Side];
+    shuffle_rows<Side>(std::make_integer_sequence<int, Side / 2>{}, rows, out);
+    move(std::make_integer_sequence<int, Side>{}, out, rows);
+    transpose_squares<Side, Passes - 1>(rows);
+  }
+}
+
+/// Two registers as one.
+template <class Half, class V, int... I>
+HEDDLE_SHIM void join(std::integer_sequence<int, I...>, Half const& lower, Half const& upper, V& both) {
+  constexpr int H = Half::width;
+#if HEDDLE_NVCC
+  ((both.lane[I] = (I < H ? lower : upper).lane[I % H]), ...);
+#else
+  namespace r = heddle::detail::registers;
+  r::reg<2 * H>(both.lane) = __builtin_shufflevector(r::reg<H>(lower.lane), r::reg<H>(upper.lane), I...);
+#endif
+}
+/// Groups of Side adjacent numbers, `apart` from one another.
+template <int Side, class V, class T>
+HEDDLE_SHIM V load_groups(T const* from, index_t apart) {
+  if constexpr (V::width == Side) {
+    return V::load(from);
+  } else {
+    using half = vec<T, V::width / 2, V::width / 2>;
+    V both;
+    join(std::make_integer_sequence<int, V::width>{}, load_groups<Side, half>(from, apart),
+         load_groups<Side, half>(from + V::width / 2 / Side * apart, apart), both);
+    return both;
+  }
+}
+template <int Side, class V, class T, int... I>
+HEDDLE_SHIM void load_all_groups(std::integer_sequence<int, I...>, T const* from, index_t line, V* rows) {
+  ((rows[I] = load_groups<Side, V>(from + I % Side * line + I / Side * Side, Side * line)), ...);
+}
+template <int Side, class V, int... I>
+HEDDLE_SHIM void transpose_groups(std::integer_sequence<int, I...>, V* rows) {
+  (transpose_squares<Side>(rows + I * Side), ...);
+}
+#endif
 
 template <class V, class A, int... I>
 HEDDLE_SHIM void load_lines(std::integer_sequence<int, I...>, A const* from, index_t line, V* rows) {
@@ -65,6 +100,21 @@ HEDDLE_SHIM void store_lines(std::integer_sequence<int, I...>, V const* rows, T*
   ((I < n ? rows[I].store(to + I * pitch) : void()), ...);
 }
 
+/// W lines of W adjacent elements, transposed. Loads put groups of 16 bytes where they belong, so that only shuffles
+/// inside of these are left.
+template <class V, class A>
+HEDDLE_SHIM void load_square(A const* from, index_t line, V* rows) {
+  constexpr int W = V::width, group = 16 / static_cast<int>(sizeof(lane_t<V>));
+  using each = std::make_integer_sequence<int, W>;
+  if constexpr (std::is_same_v<A, lane_t<V>> && W > group) {
+    load_all_groups<group>(each{}, from, line, rows);
+    transpose_groups<group>(std::make_integer_sequence<int, W / group>{}, rows);
+  } else {
+    load_lines(each{}, from, line, rows);
+    transpose_squares<W>(rows);
+  }
+}
+
 /// Up to W lines whose elements are adjacent along k, from `from` on: step d of all lines goes to to[d * pitch], for
 /// n <= W steps. Missing lines are zero.
 template <class V, class A, class T>
@@ -72,11 +122,12 @@ HEDDLE_SHIM void pack_square(A const* from, index_t line, index_t lines, index_t
   constexpr int W = V::width;
   using each = std::make_integer_sequence<int, W>;
   V rows[W];
-  if (n >= W && lines >= W)
-    load_lines(each{}, from, line, rows);
-  else
+  if (n >= W && lines >= W) {
+    load_square(from, line, rows);
+  } else {
     load_lines(each{}, from, line, lines, n, rows);
-  transpose_square<log2_of<W>>(rows);
+    transpose_squares<W>(rows);
+  }
   if (n >= W)
     store_lines(each{}, rows, to, pitch);
   else

@@ -19,29 +19,42 @@ inline constexpr index_t streamed_columns = Rows == 1 ? 4096 : 1024;
 
 namespace detail {
 
-/// sums[r][c] += a(r, [from, from + Steps)) b([from, from + Steps), c) for n columns from `b` on.
-template <int Rows, int Steps, class V, class I>
-HEDDLE_SHIM void stream_steps(I const& in, typename I::number* sums, typename std::remove_cv_t<decltype(in.b)> b,
-                              index_t n, index_t from) {
-  using T = typename I::number;
-  constexpr int W = V::width;
-  V left[Rows][Steps];
-  for (int r = 0; r < Rows; ++r)
-    for (int u = 0; u < Steps; ++u) {
-      index_t const row = r < in.m ? r : 0;  // the sums of rows that are not there are never stored
-      left[r][u] = V::splat(static_cast<T>(in.a[row * in.a_row + (from + u) * in.a_step]));
-    }
-  for (index_t c = 0; c < n; c += W) {
-    V acc[Rows];
-    for (int r = 0; r < Rows; ++r) acc[r] = V::load(sums + r * streamed_columns<Rows> + c);
-    for (int u = 0; u < Steps; ++u) {
-      auto const* const at = b + u * in.b_step + c;
-      __builtin_prefetch(at + Steps * in.b_step);
-      V const right = c + W <= n ? load_as<V>(at) : load_as<V>(at, n - c);
-      for (int r = 0; r < Rows; ++r) acc[r] = fma(left[r][u], right, acc[r]);
-    }
-    for (int r = 0; r < Rows; ++r) acc[r].store(sums + r * streamed_columns<Rows> + c);
+/// acc[r] += left[r] * right.
+template <class V, int... R>
+HEDDLE_SHIM void add_row(std::integer_sequence<int, R...>, V const* left, V const& right, V* acc) {
+  ((acc[R] = fma(left[R], right, acc[R])), ...);
+}
+template <class V, class T, int... R>
+HEDDLE_SHIM void load_sums(std::integer_sequence<int, R...>, T const* sums, index_t pitch, V* acc) {
+  ((acc[R] = V::load(sums + R * pitch)), ...);
+}
+/// Steps of all rows of a, the rows of one step side by side. Sums of rows that are not there are never stored.
+template <int Rows, class V, class I, int... X>
+HEDDLE_SHIM void splat_steps(std::integer_sequence<int, X...>, I const& in, index_t from, V* left) {
+  ((left[X] = V::splat(
+        static_cast<lane_t<V>>(in.a[(X % Rows < in.m ? X % Rows : 0) * in.a_row + (from + X / Rows) * in.a_step]))),
+   ...);
+}
+
+/// sums[r][c] += a(r, [from, from + sizeof...(U))) b([from, from + sizeof...(U)), c) for n columns from `b` on. Every
+/// row of b is loaded by an instruction of its own: prefetchers tell streams apart by the address of the load.
+template <int Rows, class V, class I, class B, int... U>
+HEDDLE_SHIM void stream_steps(std::integer_sequence<int, U...>, I const& in, lane_t<V>* sums, B const* b, index_t n,
+                              index_t from) {
+  constexpr std::make_integer_sequence<int, Rows> each{};
+  constexpr index_t pitch = streamed_columns<Rows>;
+  index_t const step = in.b_step, whole = n / V::width * V::width;
+  V left[sizeof...(U) * Rows], acc[Rows];
+  splat_steps<Rows>(std::make_integer_sequence<int, sizeof...(U) * Rows>{}, in, from, left);
+  for (index_t c = 0; c < whole; c += V::width) {
+    load_sums(each, sums + c, pitch, acc);
+    (add_row(each, left + U * Rows, load_as<V>(b + c + U * step), acc), ...);
+    store_lines(each, acc, sums + c, pitch);
   }
+  if (whole == n) return;
+  load_sums(each, sums + whole, pitch, acc);
+  (add_row(each, left + U * Rows, load_as<V>(b + whole + U * step, n - whole), acc), ...);
+  store_lines(each, acc, sums + whole, pitch);
 }
 
 /// The sums of columns [col, col + n) over steps [from, to) of k, b read row by row, to lines of `streamed_columns`.
@@ -52,11 +65,13 @@ struct stream_body {
                               index_t const& from, index_t const& to) const {
     constexpr int W = Isa::template lanes<typename I::number>;
     using V = vec<typename I::number, W, W>;
-    constexpr int steps = 2;  // more lines at once outrun the prefetchers
+    constexpr int steps = 4;  // streams that the hardware prefetches by itself; 16 KiB apart they share 8 ways of L1
     for (index_t i = 0; i < Rows * streamed_columns<Rows>; i += W) V::zero().store(sums + i);
     index_t d = from;
-    for (; d + steps <= to; d += steps) stream_steps<Rows, steps, V>(in, sums, in.b + d * in.b_step + col, n, d);
-    for (; d < to; ++d) stream_steps<Rows, 1, V>(in, sums, in.b + d * in.b_step + col, n, d);
+    for (; d + steps <= to; d += steps)
+      stream_steps<Rows, V>(std::make_integer_sequence<int, steps>{}, in, sums, in.b + d * in.b_step + col, n, d);
+    for (; d < to; ++d)
+      stream_steps<Rows, V>(std::integer_sequence<int, 0>{}, in, sums, in.b + d * in.b_step + col, n, d);
   }
 };
 
@@ -72,12 +87,21 @@ template <class V, class I>
 HEDDLE_SHIM void multiply_square(I const& in, decltype(I::b) from, index_t d, V& s0, V& s1, V& s2, V& s3) {
   constexpr std::make_integer_sequence<int, V::width> each{};
   V square[V::width];
-  load_lines(each, from, in.b_column, square);
-  transpose_square<log2_of<V::width>>(square);
+  load_square(from, in.b_column, square);
   multiply_row(each, in, square, 0, d, s0);
   if (in.m > 1) multiply_row(each, in, square, 1, d, s1);
   if (in.m > 2) multiply_row(each, in, square, 2, d, s2);
   if (in.m > 3) multiply_row(each, in, square, 3, d, s3);
+}
+
+/// Asks for the part of the next block that the square at step d stands for. A block is a kilobyte of W lines and is
+/// fetched line by line: runs of memory, where the squares themselves would touch W lines in turns.
+template <int W, class A>
+HEDDLE_SHIM void prefetch_block(A const* lines, index_t line, index_t from, index_t d, index_t to) {
+  constexpr index_t cache_line = 64 / sizeof(A), run = 16 * cache_line, requests = W * W / cache_line;
+  index_t const next = from + ((d - from) / run + 1) * run, first = (d - from) % run / W * requests;
+  A const* const block = next < to ? lines + next : lines + W * line + from;
+  for (index_t i = first; i < first + requests; ++i) __builtin_prefetch(block + i / 16 * line + i % 16 * cache_line);
 }
 
 /// The same where steps of k are adjacent: squares of W columns and W steps. Lines of the sums are `pitch` apart.
@@ -88,7 +112,6 @@ struct dot_body {
     using T = typename I::number;
     constexpr int W = Isa::template lanes<T>;
     using V = vec<T, W, W>;
-    constexpr index_t ahead = 512 / sizeof(*in.b);
     alignas(64) T square[W * W];
     for (index_t c = 0; c < n; c += W) {
       auto const* const lines = in.b + (col + c) * in.b_column;
@@ -96,7 +119,7 @@ struct dot_body {
       index_t d = from;
       if (n - c >= W)
         for (; d + W <= to; d += W) {
-          for (index_t i = 0; i < W; ++i) __builtin_prefetch(lines + d + i * in.b_column + ahead);
+          prefetch_block<W>(lines, in.b_column, from, d, to);
           multiply_square(in, lines + d, d, s0, s1, s2, s3);
         }
       V acc[few_rows] = {s0, s1, s2, s3};

@@ -47,19 +47,19 @@ class cpu_context : public operand_makers<4, 64> {
     map_to<matrix_ref<T> const>(out, f, in...);
   }
 
-  template <class T, class F, class Op, class... In>
-  HEDDLE_SHIM void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  template <class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_SHIM void reduce_of(column_of<T>& c, F f, M const& m, In const&... in) const {
     constexpr int w = lanes<column_of<T>, In...>;
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
-      c.at[r] = reduce_row<w>(shape.columns_of(r), identity, op, f, detail::reader<Isa, w>(in, r)...);
+      c.at[r] = reduce_row<w>(shape.columns_of(r), m, f, detail::reader<Isa, w>(in, r)...);
   }
 
-  template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  template <class Out, class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_SHIM void map_reduce_to(Out& out, column_of<T>& c, F f, M const& m, In const&... in) const {
     constexpr int w = lanes<std::remove_const_t<Out>, column_of<T>, In...>;
     for (index_t r = 0; r < out.rows; ++r)
-      c.at[r] = map_reduce_row<w>(detail::row_of(out, r), out.columns_of(r), identity, op, f,
+      c.at[r] = map_reduce_row<w>(detail::row_of(out, r), out.columns_of(r), m, f,
                                   detail::reader<Isa, w>(in, r)...);
   }
 
@@ -72,14 +72,14 @@ class cpu_context : public operand_makers<4, 64> {
     s.take_shape(detail::shape_of(in...));
     map_to(s, f, in...);
   }
-  template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  template <class T, int Columns, class F, monoid_on<T> M, class... In>
+  HEDDLE_SHIM void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, M const& m, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
-    map_reduce_to(s, c, f, op, identity, in...);
+    map_reduce_to(s, c, f, m, in...);
   }
-  template <class T, int Columns, class Op>
-  HEDDLE_SHIM void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) const {
-    reduce_of(c, pass, op, identity, s);
+  template <class T, int Columns, monoid_on<T> M>
+  HEDDLE_SHIM void row_reduce(column_of<T>& c, M const& m, tile_of<T, Columns> const& s) const {
+    reduce_of(c, pass, m, s);
   }
   template <matrix_view V, class T, int Columns>
   HEDDLE_SHIM void store(V const& v, index_t i, index_t j, tile_of<T, Columns> const& s) const {
@@ -143,26 +143,28 @@ class cpu_context : public operand_makers<4, 64> {
     for (index_t r = 0; r < n; ++r) v.data()[(i + r) * v.stride(0)] = static_cast<typename V::element_type>(c.at[r]);
   }
 
-  template <class T, class Op>
-  HEDDLE_SHIM T column_reduce(column_of<T> const& c, Op op, index_t count) const {
+  template <class T, monoid_on<T> M>
+  HEDDLE_SHIM T column_reduce(column_of<T> const& c, M const& m, index_t count) const {
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
-    return detail::combine_tree(values, count, op);
+    return detail::combine_tree(values, count, heddle::detail::combine_with<M>{m});
   }
-  template <class T, class Op>
-  HEDDLE_SHIM T tree_reduce(T* values, index_t n, Op op) const {
-    return detail::combine_tree(values, n, op);
+  template <class T, monoid_on<T> M>
+  HEDDLE_SHIM T tree_reduce(T* values, index_t n, M const& m) const {
+    return detail::combine_tree(values, n, heddle::detail::combine_with<M>{m});
   }
 
-  template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_SHIM void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) const {
+  template <vector_view V, class F, monoid M, class... In>
+  HEDDLE_SHIM void reduce_strip(V const& v, index_t j, F f, M const& m, In const&... in) const {
+    using T = typename M::value_type;
     constexpr int w = detail::lanes_for<Isa, column_of<T>, In...>;
+    heddle::detail::combine_with<M> const op{m};
     auto const& shape = detail::shape_of(in...);
     for (index_t c = 0; c < shape.columns; c += w) {
       index_t const n = shape.columns - c < w ? shape.columns - c : index_t{w};
       using L = detail::lanes_vec<Isa, T, w>;
       // The rows of a block go to 64 accumulators in turn, which is the canonical order of each column.
-      L const sum = detail::reduce_elements(shape.rows, L::splat(identity), op, [&](index_t r) HEDDLE_LAMBDA {
+      L const sum = detail::reduce_elements(shape.rows, L::splat(m.identity()), op, [&](index_t r) HEDDLE_LAMBDA {
         return f(detail::reader<Isa, w>(in, r).part(c, n)...);
       });
       store_as(v.data() + (j + c), sum, n);
@@ -195,16 +197,16 @@ class cpu_context : public operand_makers<4, 64> {
     }
     for (; c < n; c += W) store_as(out + c, f(in.part(c, n - c)...), n - c);
   }
-  template <int W, class T, class Op, class F, class... Reader>
-  static HEDDLE_SHIM T reduce_row(index_t n, T identity, Op op, F f, Reader const&... in) {
-    return detail::reduce_row_lanes<detail::lanes_vec<Isa, T, W>>(
-        n, identity, op, [&](index_t c) HEDDLE_LAMBDA { return f(in.at(c)...); },
+  template <int W, monoid M, class F, class... Reader>
+  static HEDDLE_SHIM typename M::value_type reduce_row(index_t n, M const& m, F f, Reader const&... in) {
+    return detail::reduce_row_lanes<detail::lanes_vec<Isa, typename M::value_type, W>>(
+        n, m.identity(), heddle::detail::combine_with<M>{m}, [&](index_t c) HEDDLE_LAMBDA { return f(in.at(c)...); },
         [&](index_t c, index_t left) HEDDLE_LAMBDA { return f(in.part(c, left)...); });
   }
-  template <int W, class O, class T, class Op, class F, class... Reader>
-  static HEDDLE_SHIM T map_reduce_row(O* out, index_t n, T identity, Op op, F f, Reader const&... in) {
-    return detail::reduce_row_lanes<detail::lanes_vec<Isa, T, W>>(
-        n, identity, op,
+  template <int W, class O, monoid M, class F, class... Reader>
+  static HEDDLE_SHIM typename M::value_type map_reduce_row(O* out, index_t n, M const& m, F f, Reader const&... in) {
+    return detail::reduce_row_lanes<detail::lanes_vec<Isa, typename M::value_type, W>>(
+        n, m.identity(), heddle::detail::combine_with<M>{m},
         [&](index_t c) HEDDLE_LAMBDA {
           auto const value = f(in.at(c)...);
           store_as(out + c, value);

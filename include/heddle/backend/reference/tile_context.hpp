@@ -39,24 +39,25 @@ class reference_context : public operand_makers<3, 5> {
     map_to<matrix_ref<T> const>(out, f, in...);
   }
 
-  /// c[r] = op over all columns of f(in(r, c)...), from the identity.
-  template <class T, class F, class Op, class... In>
-  HEDDLE_FN void reduce_of(column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  /// c[r] = f(in(r, c)...) over all columns, combined by the monoid.
+  template <class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_FN void reduce_of(column_of<T>& c, F f, M const& m, In const&... in) const {
     auto const& shape = detail::shape_of(in...);
     for (index_t r = 0; r < shape.rows; ++r)
-      c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), identity, op,
+      c.at[r] = detail::reduce_elements<T>(shape.columns_of(r), m.identity(), heddle::detail::combine_with<M>{m},
                                            [&](index_t e) { return f(detail::element_of(in, r, e)...); });
   }
 
   /// Both at once: what is reduced is the value before it is rounded to the element of `out`.
-  template <class Out, class T, class F, class Op, class... In>
-  HEDDLE_FN void map_reduce_to(Out& out, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  template <class Out, class T, class F, monoid_on<T> M, class... In>
+  HEDDLE_FN void map_reduce_to(Out& out, column_of<T>& c, F f, M const& m, In const&... in) const {
     for (index_t r = 0; r < out.rows; ++r)
-      c.at[r] = detail::reduce_elements(out.columns_of(r), identity, op, [&](index_t e) {
-        T const value = f(detail::element_of(in, r, e)...);
-        detail::put_element(out, r, e, value);
-        return value;
-      });
+      c.at[r] = detail::reduce_elements(out.columns_of(r), m.identity(), heddle::detail::combine_with<M>{m},
+                                        [&](index_t e) {
+                                          T const value = f(detail::element_of(in, r, e)...);
+                                          detail::put_element(out, r, e, value);
+                                          return value;
+                                        });
   }
 
   template <class T, int Columns, class In>
@@ -68,14 +69,14 @@ class reference_context : public operand_makers<3, 5> {
     s.take_shape(detail::shape_of(in...));
     map_to(s, f, in...);
   }
-  template <class T, int Columns, class F, class Op, class... In>
-  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, Op op, T identity, In const&... in) const {
+  template <class T, int Columns, class F, monoid_on<T> M, class... In>
+  HEDDLE_FN void map_reduce(tile_of<T, Columns>& s, column_of<T>& c, F f, M const& m, In const&... in) const {
     s.take_shape(detail::shape_of(in...));
-    map_reduce_to(s, c, f, op, identity, in...);
+    map_reduce_to(s, c, f, m, in...);
   }
-  template <class T, int Columns, class Op>
-  HEDDLE_FN void row_reduce(column_of<T>& c, Op op, T identity, tile_of<T, Columns> const& s) const {
-    reduce_of(c, pass, op, identity, s);
+  template <class T, int Columns, monoid_on<T> M>
+  HEDDLE_FN void row_reduce(column_of<T>& c, M const& m, tile_of<T, Columns> const& s) const {
+    reduce_of(c, pass, m, s);
   }
   template <matrix_view V, class T, int Columns>
   HEDDLE_FN void store(V const& v, index_t i, index_t j, tile_of<T, Columns> const& s) const {
@@ -157,24 +158,25 @@ class reference_context : public operand_makers<3, 5> {
   }
 
   /// The first `count` values of a column along T(count). Pre: 1 <= count <= rows.
-  template <class T, class Op>
-  HEDDLE_FN T column_reduce(column_of<T> const& c, Op op, index_t count) const {
+  template <class T, monoid_on<T> M>
+  HEDDLE_FN T column_reduce(column_of<T> const& c, M const& m, index_t count) const {
     T values[rows];
     for (index_t r = 0; r < count; ++r) values[r] = c.at[r];
-    return detail::combine_tree(values, count, op);
+    return detail::combine_tree(values, count, heddle::detail::combine_with<M>{m});
   }
   /// values[0, n) along T(n); overwrites them. Pre: n >= 1.
-  template <class T, class Op>
-  HEDDLE_FN T tree_reduce(T* values, index_t n, Op op) const {
-    return detail::combine_tree(values, n, op);
+  template <class T, monoid_on<T> M>
+  HEDDLE_FN T tree_reduce(T* values, index_t n, M const& m) const {
+    return detail::combine_tree(values, n, heddle::detail::combine_with<M>{m});
   }
-  /// v(j + c) = op over all rows of f(in(r, c)...), in the canonical order of the rows.
-  template <vector_view V, class F, class Op, class T, class... In>
-  HEDDLE_FN void reduce_strip(V const& v, index_t j, F f, Op op, T identity, In const&... in) const {
+  /// v(j + c) = f(in(r, c)...) over all rows, combined by the monoid in the canonical order of the rows.
+  template <vector_view V, class F, monoid M, class... In>
+  HEDDLE_FN void reduce_strip(V const& v, index_t j, F f, M const& m, In const&... in) const {
+    heddle::detail::combine_with<M> const op{m};
     auto const& shape = detail::shape_of(in...);
     for (index_t c = 0; c < shape.columns; ++c)
       v(j + c) = static_cast<typename V::element_type>(detail::reduce_elements(
-          shape.rows, identity, op, [&](index_t r) { return f(detail::element_of(in, r, c)...); }));
+          shape.rows, m.identity(), op, [&](index_t r) { return f(detail::element_of(in, r, c)...); }));
   }
 
   template <class T, class V>

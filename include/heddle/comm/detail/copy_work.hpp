@@ -59,6 +59,7 @@ struct copy_work : work_base {
     return {offset, post.counts[r]};
   }
 
+  HEDDLE_FN index_t combinations(int, int) const noexcept { return 0; }
   HEDDLE_FN bool fits_inline(int) const noexcept {
     if (kind() == traffic::all_to_all && by_counts) return false;
     return total * element <= inline_payload_bytes;

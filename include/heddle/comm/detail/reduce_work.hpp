@@ -66,6 +66,22 @@ struct reduce_work : work_base {
            (std::is_same_v<Op, mean> || !requires(Op const& o, Acc const& a) { o.finish(a, 1); });
   }
   HEDDLE_FN index_t terms(int ranks) const noexcept { return shape.leaves ? shape.leaves : ranks; }
+  /// Terms that are added to a first one to make the block that is this rank's to reduce.
+  HEDDLE_FN index_t combinations(int ranks, int me) const noexcept {
+    if (post.fault) return 0;
+    index_t pieces = ranks;
+    if (shape.leaves) {
+      pieces = 0;
+      for (int r = 0; r < ranks; ++r) {
+        part const own = balanced_part(shape.leaves, ranks, r);
+        pieces += tree_piece_count(shape.leaves, own.offset, own.end());
+      }
+    }
+    index_t block = balanced_part(shape.total, ranks, me).size;
+    if (kind() == traffic::reduce) block = me == root() ? shape.total : 0;
+    if (kind() == traffic::reduce_scatter) block = static_cast<index_t>(post.out_bytes / sizeof(T));
+    return (pieces - 1) * block;
+  }
   HEDDLE_FN bool fits_inline(int) const noexcept {
     return !may_throw && shape.leaves == 0 && shape.total * static_cast<index_t>(sizeof(In)) <= inline_payload_bytes;
   }

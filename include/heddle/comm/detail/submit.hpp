@@ -31,17 +31,31 @@ struct collective_task {
   }
 };
 
+/// What this rank reads, writes and combines; what it sends is counted by transports.
+template <class C, class Work>
+HEDDLE_FN span span_of(C& comm, Work const& work) {
+  posting const& p = work.post;
+  bool const one_buffer = work.kind() == traffic::broadcast;  // read on the root, written elsewhere
+  return {.operation = name(work.kind()),
+          .shape = {p.call.count},
+          .bytes = static_cast<index_t>(one_buffer ? p.out_bytes : p.in_bytes + p.out_bytes),
+          .flops = work.combinations(comm.size(), comm.rank()),
+          .rank = comm.rank()};
+}
+
 /// Submits a collective: after earlier and before later work of the queue.
 template <class C, executor E, class Work>
 HEDDLE_FN void submit_collective(C& comm, E& exec, Work const& work, collective_options const& options) {
   using task = collective_task<C, Work>;
   static_assert(queueable_task<task>, "the operation of a reduction must be trivially copyable and small");
+  observed_span<E> const scope(exec, [&] { return span_of(comm, work); });
   scratch_frame<E> frame(exec);
   message_scratch scratch{};
   if constexpr (!shares_memory<C>) {
     std::size_t const bytes = work.post.fault ? 0 : scratch_bytes(work, comm.size(), comm.rank());
     scratch = {frame.template take<std::byte>(static_cast<index_t>(bytes)), bytes};
   }
+  if (exec.scratch().planning()) return;  // a transport that numbers what is submitted must not count this call
   if constexpr (shares_memory<C> && !immediate_executor<E>) {
     std::uint64_t const number = comm.note_submission();
     exec.for_each_tile(1, task{&comm, work, options, scratch});

@@ -8,9 +8,9 @@
 
 namespace heddle::model {
 
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
-  memory_plan m;
+  memory_plan m{};
   auto const& list = state_.list;
   index_t const width = state_.stage.source.width();
   m.parameters = static_cast<std::size_t>(list.stored_size()) * sizeof(T);
@@ -26,7 +26,7 @@ HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   return m;
 }
 
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   auto const& list = state_.list;
   Compute& e = *compute_;
@@ -40,6 +40,7 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
   losses_ = tensor<float, 1>(e, w, dims<1>(local));
   counts_ = tensor<std::int64_t, 1>(e, w, dims<1>(local));
   all_losses_ = tensor<float, 1>(e, w, dims<1>(options_.microbatches));
+  valid_ = tensor<std::int64_t, 1>(e, w, dims<1>(1));
   scale_ = tensor<float, 1>(e, w, dims<1>(1));
   clip_ = tensor<float, 1>(e, w, dims<1>(1));
   skip_ = tensor<std::int32_t, 1>(e, w, dims<1>(1));
@@ -61,13 +62,13 @@ HEDDLE_FN void trainer<Model, T, Compute, Comm>::allocate() {
 }
 
 /// The scratch of everything that a step submits to the compute queue, asked of the operations themselves.
-template <class Model, class T, executor Compute, communicator Comm>
+template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
   // Addresses that nobody touches, each range of its own, so that operands do not seem to overlap.
   auto imaginary = [next = std::uintptr_t{0}]() mutable {
     return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 44);
   };
-  nn::frame nowhere;
+  nn::frame nowhere{};
   for (std::byte*& base : nowhere.base) base = imaginary();
   auto weights = state_.stage.template tree<nn::in_use<T>>();
   auto gradients = state_.stage.template tree<nn::gradient<float>>();

@@ -2,20 +2,33 @@
 #pragma once
 
 #include <heddle/comm/communicator.hpp>
+#include <heddle/comm/point_to_point.hpp>
 #include <heddle/core/tensor.hpp>
 #include <heddle/exec/queued.hpp>
 #include <heddle/exec/serial_executor.hpp>
 
 namespace heddle::pipeline {
 
-/// What two neighbouring stages say to each other. Part of a message's channel.
-enum class traffic : unsigned { activation = 1, gradient = 2 };
+/// What the messages of a training run are about: the kind of their channel. A program's own begin at `first_free`.
+enum class traffic : unsigned {
+  activation = 1,     ///< of a microbatch, to the next stage
+  gradient = 2,       ///< of a microbatch, to the stage before
+  tied_gradient = 3,  ///< of a parameter that the first and the last stage use
+  first_free = 4,
+};
 
 /// The communicators of one stage with its neighbours: one per boundary and direction, so that no two threads of a
 /// rank ever use the same handle. In each, rank 0 is the earlier stage.
 template <communicator Comm>
 struct stage_links {
   Comm activation_in, activation_out, gradient_in, gradient_out;
+
+  HEDDLE_FN stage_links(Comm a_in, Comm a_out, Comm g_in, Comm g_out) noexcept
+      : activation_in(static_cast<Comm&&>(a_in)), activation_out(static_cast<Comm&&>(a_out)),
+        gradient_in(static_cast<Comm&&>(g_in)), gradient_out(static_cast<Comm&&>(g_out)) {}
+  HEDDLE_FN stage_links(stage_links&&) noexcept = default;
+  HEDDLE_FN stage_links& operator=(stage_links&&) noexcept = default;
+  HEDDLE_FN ~stage_links() = default;
 };
 
 /// Splits the communicator of a pipeline into its boundaries. Collective; ranks are stages.
@@ -87,9 +100,7 @@ class outbox {
 /// Receives a matrix as work of the compute queue. Pre: contiguous.
 template <communicator Comm, executor Compute, class T>
 HEDDLE_FN void receive_into(Compute& compute, Comm& link, int peer, channel key, view<T, 2> const& to) {
-  Comm* const from = &link;
-  mutable_bytes const bytes = bytes_of(to);
-  compute.for_each_tile(1, [from, peer, key, bytes](index_t, int) { from->receive(peer, key, bytes); });
+  heddle::receive(link, compute, to, peer, key);
 }
 
 }  // namespace heddle::pipeline

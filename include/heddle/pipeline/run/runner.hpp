@@ -48,7 +48,7 @@ class runner {
   HEDDLE_FN runner(Compute& compute, Stage const& stage, plan_type const& plan, schedule const& order, int device,
                    stage_memory<Compute>& memory, stage_links<Comm>& links, host_space& communication, index_t rows)
       : compute_(&compute), stage_(&stage), plan_(&plan), order_(&order), device_(device), memory_(&memory),
-        links_(&links), times_(order.on(device).size()), now_(nullptr), poison_(false) {
+        links_(&links), times_(order.on(device).size(), operation_times{}), now_(nullptr), poison_(false) {
     HEDDLE_EXPECTS(order.stages == order.devices && !is_lowered(order),
                    "the runner takes schedules of one stage a device, without messages of their own", order.stages,
                    order.devices);

@@ -25,7 +25,7 @@ struct stage_reservation {
 
 /// What a stage needs under a schedule, from its plan alone. The stacks of F and B exist once.
 HEDDLE_FN stage_reservation reserve_for(nn::planner const& planned, slot_table const& table, int stage) {
-  stage_reservation r;
+  stage_reservation r{};
   for (int i = 0; i < nn::lives; ++i) {
     r.each[i] = planned.bytes(static_cast<nn::life>(i));
     r.count[i] = 1;
@@ -55,7 +55,7 @@ class stage_memory {
 
   /// Where one microbatch lives while it is in flight.
   HEDDLE_FN nn::frame frame(int microbatch) const {
-    nn::frame f;
+    nn::frame f{};
     for (int i = 0; i < nn::lives; ++i) f.base[i] = base(static_cast<nn::life>(i), microbatch);
     return f;
   }
@@ -81,7 +81,7 @@ class stage_memory {
 
   Executor* exec_;
   slot_table const* table_;
-  stage_reservation reservation_;
+  stage_reservation reservation_{};
   int stage_;
   tensor<std::byte, 1> region_[nn::lives];
 };

@@ -4,17 +4,11 @@
 /// @file
 /// Reductions over the lanes of a vec: part of tile/vec.hpp, never included alone.
 
+#include <heddle/core/monoid.hpp>
 #include <heddle/tile/vec.hpp>
 
 namespace heddle {
 namespace detail {
-
-struct plus_lanes {
-  template <class V>
-  HEDDLE_TILE V operator()(V const& a, V const& b) const {
-    return static_cast<V>(a + b);
-  }
-};
 
 template <bool Odd>
 struct every_other_op {
@@ -84,7 +78,7 @@ HEDDLE_TILE T tree_reduce(vec<T, W, R> const& a, Op op) {
 }
 template <class T, int W, int R>
 HEDDLE_TILE T tree_sum(vec<T, W, R> const& a) {
-  return tree_reduce(a, detail::plus_lanes{});
+  return tree_reduce(a, plus<>{});
 }
 
 }  // namespace heddle

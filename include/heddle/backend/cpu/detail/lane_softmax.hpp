@@ -3,6 +3,7 @@
 
 #include <heddle/backend/cpu/detail/lane_tile.hpp>
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_weight.hpp>
 
 namespace heddle::attention::detail {
 
@@ -97,14 +98,13 @@ template <class Isa, class T>
 HEDDLE_SHIM void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden,
                              index_t used) {
   using V = typename lane_blocking<Isa, T>::vector;
-  V const lowest = V::splat(softmax_monoid<T>::lowest);
   column_run const& run = seen.run;
   index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
   for (index_t lane = 0; lane < used; lane += V::width) {
     for (int part = 0; part < 3; part += 2) hide_scores<V>(scores, seen, edge[part], edge[part + 1], lane);
     V const before = V::load(max + lane);
     V const most = largest_score(scores + lane, run.lo, run.hi, before);
-    V const base = select(most == lowest, V::zero(), most), shrink = score_weight(before - base);
+    V const base = softmax_base(most), shrink = score_weight(before - base);
     V total = V::zero();
     for (int part = 0; part < 3; ++part)
       if (part == 1)

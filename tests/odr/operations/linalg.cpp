@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/backend/cpu/matmul.hpp>
+#include <heddle/backend/cpu/tile_context.hpp>
+#include <heddle/backend/reference/matmul.hpp>
+#include <heddle/core/bf16.hpp>
+#include <heddle/exec/reference_executor.hpp>
+#include <heddle/exec/serial_executor.hpp>
+#include <heddle/linalg/gemv.hpp>
+#include <heddle/linalg/tile_matmul.hpp>
+
+using namespace heddle;
+
+template <class Executor, class T>
+static void multiply(T const* in, float* out) {
+  Executor exec;
+  view<T const, 2> const a(in, dims<2>(4, 4));
+  view<float, 2> const c(out, dims<2>(4, 4));
+  matmul(exec, a, transpose(a), c, {.alpha = 2, .beta = 1});
+  matmul(exec, a, a, c, {}, epilogue::then{epilogue::add_bias{out}, epilogue::add_residual{out, 4}});
+  gemv(exec, a, select(a, 0, 0), select(c, 0, 0));
+}
+
+void use_linalg(float const* in, bf16 const* half, float* out) {
+  multiply<reference_executor>(in, out);
+  multiply<reference_executor>(half, out);
+  multiply<serial_executor>(in, out);
+  reference_executor exec;
+  view<float const, 2> const a(in, dims<2>(4, 4));
+  linalg::tile_matmul(exec, a, a, view<float, 2>(out, dims<2>(4, 4)));
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// What operations say of their work: the closed formulas of bytes and flops, the same from a plan and from an
+/// observer.
+
+#include <heddle/algorithm/copy.hpp>
+#include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/reduce.hpp>
+#include <heddle/algorithm/scan.hpp>
+#include <heddle/attention/merge.hpp>
+#include <heddle/backend/reference/matmul.hpp>
+#include <heddle/core/bf16.hpp>
+#include <heddle/exec/observed.hpp>
+#include <heddle/exec/plan.hpp>
+#include <heddle/linalg/gemv.hpp>
+#include <heddle/linalg/tile_matmul.hpp>
+#include <heddle/nn/activation.hpp>
+#include <heddle/nn/column_sum.hpp>
+#include <heddle/nn/cross_entropy.hpp>
+#include <heddle/nn/elementwise.hpp>
+#include <heddle/nn/embedding.hpp>
+#include <heddle/nn/layer_norm.hpp>
+#include <heddle/nn/rms_norm.hpp>
+#include <heddle/nn/rope.hpp>
+#include <heddle/nn/softmax.hpp>
+#include <heddle/optim/adam.hpp>
+#include <heddle/optim/clip.hpp>
+#include <heddle/optim/sgd.hpp>
+
+#include <support/catch.hpp>
+#include <support/executors.hpp>
+
+#include <type_traits>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+/// Zeros of any type that views are put on; each call takes its own.
+struct memory {
+  std::vector<std::vector<double>> pieces;
+
+  template <class T>
+  T* take(index_t n) {
+    pieces.emplace_back(static_cast<std::size_t>(n + 1));
+    return reinterpret_cast<T*>(pieces.back().data());
+  }
+  template <class T>
+  view<T, 1> vector(index_t n) {
+    return view<T, 1>(take<std::remove_const_t<T>>(n), dims<1>(n));
+  }
+  template <class T>
+  view<T, 2> matrix(index_t rows, index_t columns) {
+    return view<T, 2>(take<std::remove_const_t<T>>(rows * columns), dims<2>(rows, columns));
+  }
+};
+
+/// Plans and runs `submit(exec)`; checks what both say, and that as many operations are seen.
+template <class E, class Submit>
+void expect_work(E& exec, index_t operations, index_t bytes, index_t flops, Submit const& submit) {
+  work_plan const planned = plan(exec, [&] { submit(exec); });
+  CHECK(planned.bytes_moved == bytes);
+  CHECK(planned.flops == flops);
+  counter seen;
+  observed<E, counter> watched(exec, seen);
+  submit(watched);
+  watched.synchronize();
+  CHECK(seen.operations == operations);
+  CHECK(seen.bytes == bytes);
+  CHECK(seen.flops == flops);
+}
+
+/// A program that says nothing, and one that counts how often it is asked.
+struct silent_program {
+  int* ran;
+  template <class Ctx>
+  struct shared {};
+  template <class Ctx>
+  index_t tiles() const {
+    return 1;
+  }
+  template <class Ctx>
+  void operator()(Ctx& ctx) const {
+    ctx.for_each(1, [to = ran](index_t) { ++*to; });
+  }
+};
+struct asked_program : silent_program {
+  int* asked;
+  span work() const {
+    ++*asked;
+    return {.operation = "asked", .bytes = 3, .flops = 4};
+  }
+};
+
+// What is said is said before a backend is asked, so the one that compiles fastest stands for all.
+using cases = std::tuple<test::reference_case, test::executor_case<queued<reference_executor>>>;
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("element-wise operations say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 5 * 70;
+  auto const x = m.matrix<float const>(5, 70), z = m.matrix<float const>(5, 70);
+  auto const y = m.matrix<float>(5, 70);
+  auto const narrow = m.matrix<bf16>(5, 70);
+  expect_work(exec, 1, 12 * n, n, [&](auto& e) { nn::add(e, x, z, y); });
+  expect_work(exec, 1, 6 * n, 0, [&](auto& e) { copy(e, x, narrow); });
+  expect_work(exec, 1, 8 * 1025, 0, [&](auto& e) { copy(e, m.vector<float const>(1025), m.vector<float>(1025)); });
+  expect_work(exec, 1, 8 * n, 9 * n, [&](auto& e) { nn::gelu(e, x, y); });
+  expect_work(exec, 1, 8 * n, 5 * n, [&](auto& e) { nn::gelu(e, x, y, nn::gelu_form::erf); });
+  expect_work(exec, 1, 12 * n, 18 * n, [&](auto& e) { nn::gelu_backward(e, x, z, y); });
+  expect_work(exec, 1, 12 * n, 11 * n, [&](auto& e) { nn::gelu_backward(e, x, z, y, nn::gelu_form::erf); });
+  expect_work(exec, 1, 8 * n, 3 * n, [&](auto& e) { nn::silu(e, x, y); });
+  expect_work(exec, 1, 12 * n, 8 * n, [&](auto& e) { nn::silu_backward(e, x, z, y); });
+  auto const both = m.matrix<float>(5, 140);
+  expect_work(exec, 1, 12 * n, 4 * n, [&](auto& e) { nn::swiglu(e, both, y); });
+  auto const d_both = m.matrix<float>(5, 140);
+  expect_work(exec, 2, 28 * n, 13 * n, [&](auto& e) { nn::swiglu_backward(e, both, x, d_both); });
+  expect_work(exec, 1, 8 * n, n, [&](auto& e) {
+    transform(
+        e, y, [](auto const& v) HEDDLE_LAMBDA { return v + v; }, x);
+  });
+  expect_work(exec, 1, 6 * n, 0, [&](auto& e) { copy(e, x, narrow); });
+  expect_work(exec, 1, 0, 5000, [&](auto& e) { for_each(e, 5000, [](index_t) {}); });
+  expect_work(exec, 0, 0, 0, [&](auto& e) { nn::add(e, slice(x, 0, 0, 0), slice(z, 0, 0, 0), slice(y, 0, 0, 0)); });
+}
+
+TEMPLATE_LIST_TEST_CASE("operations on rows say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const rows = 6, width = 70, n = rows * width;
+  auto const x = m.matrix<float const>(rows, width), z = m.matrix<float const>(rows, width);
+  auto const y = m.matrix<float>(rows, width);
+  auto const w = m.vector<float const>(width), b = m.vector<float const>(width);
+  auto const dw = m.vector<float>(width), db = m.vector<float>(width);
+  auto const mean = m.vector<float>(rows), rstd = m.vector<float>(rows);
+  expect_work(exec, 1, 8 * n, 5 * n, [&](auto& e) { nn::softmax(e, x, y); });
+  expect_work(exec, 1, 12 * n, 4 * n, [&](auto& e) { nn::softmax_backward(e, x, z, y); });
+  expect_work(exec, 1, 8 * n + 4 * (width + rows), 4 * n, [&](auto& e) { nn::rms_norm(e, x, w, y, rstd); });
+  expect_work(exec, 1, 12 * n + 4 * (width + rows), 9 * n,
+              [&](auto& e) { nn::rms_norm_backward_input(e, x, w, rstd, z, y); });
+  expect_work(exec, 1, 8 * n + 4 * (width + rows), 3 * n,
+              [&](auto& e) { nn::rms_norm_backward_weight(e, x, rstd, z, dw); });
+  expect_work(exec, 1, 8 * n + 8 * (width + rows), 8 * n, [&](auto& e) { nn::layer_norm(e, x, w, b, y, mean, rstd); });
+  expect_work(exec, 1, 12 * n + 4 * (width + 2 * rows), 14 * n,
+              [&](auto& e) { nn::layer_norm_backward_input(e, x, w, mean, rstd, z, y); });
+  expect_work(exec, 1, 8 * n + 8 * (width + rows), 5 * n,
+              [&](auto& e) { nn::layer_norm_backward_weight(e, x, mean, rstd, z, dw, db); });
+  expect_work(exec, 1, 4 * (n + width), n, [&](auto& e) { nn::column_sum(e, x, dw); });
+  // Three heads of 20 turn, 10 columns pass; two sequences share a table of 3 by 20.
+  nn::rope_options rotation;
+  rotation.heads = 3, rotation.head_size = 20, rotation.tokens = 3;
+  expect_work(exec, 2, 8 * n + 2 * 4 * 3 * 20, 6 * rows * 3 * 10 + 5 * 3 * 10,
+              [&](auto& e) { nn::rope(e, x, y, rotation); });
+}
+
+TEMPLATE_LIST_TEST_CASE("source and loss say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const rows = 6, width = 10, vocabulary = 50;
+  auto const tokens = m.vector<std::int32_t const>(rows);
+  auto const table = m.matrix<float const>(vocabulary, width), positions = m.matrix<float const>(8, width);
+  auto const none = m.matrix<float const>(0, width);
+  auto const y = m.matrix<float>(rows, width), d_table = m.matrix<float>(vocabulary, width);
+  expect_work(exec, 1, 4 * (rows + 3 * rows * width), rows * width,
+              [&](auto& e) { nn::embedding(e, table, positions, tokens, 3, y); });
+  expect_work(exec, 1, 4 * (rows + 2 * rows * width), 0, [&](auto& e) { nn::embedding(e, table, none, tokens, 3, y); });
+  expect_work(exec, 1, 4 * (rows + (rows + vocabulary) * width), rows * width,
+              [&](auto& e) { nn::embedding_backward(e, tokens, y, d_table); });
+  expect_work(exec, 1, 4 * (rows + 8) * width, rows * width,
+              [&](auto& e) { nn::position_backward(e, 3, y, slice(d_table, 0, 0, 8)); });
+
+  auto const logits = m.matrix<float const>(rows, vocabulary);
+  auto const d_logits = m.matrix<float>(rows, vocabulary);
+  auto const loss = m.vector<float>(rows), lse = m.vector<float>(rows), one = m.vector<float>(1);
+  auto const count = m.vector<std::int64_t>(1);
+  index_t const n = rows * vocabulary;
+  nn::cross_entropy_options full;
+  full.smoothing = 0.1, full.soft_cap = 30;
+  expect_work(exec, 1, 4 * (n + 3 * rows), 4 * n, [&](auto& e) { nn::cross_entropy(e, logits, tokens, loss, lse); });
+  expect_work(exec, 1, 4 * (n + 3 * rows), 11 * n,
+              [&](auto& e) { nn::cross_entropy(e, logits, tokens, loss, lse, full); });
+  expect_work(exec, 1, 4 * (2 * n + 2 * rows), 6 * n,
+              [&](auto& e) { nn::cross_entropy_backward(e, logits, tokens, lse, one, d_logits); });
+  expect_work(exec, 1, 4 * (2 * n + 2 * rows), 13 * n,
+              [&](auto& e) { nn::cross_entropy_backward(e, logits, tokens, lse, one, d_logits, full); });
+  expect_work(exec, 1, 4 * (2 * rows + 1) + 8, rows,
+              [&](auto& e) { nn::cross_entropy_total(e, loss, tokens, one, count); });
+}
+
+TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by part", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 2 * 4096 + 1, blocks = 3;
+  auto const x = m.vector<float const>(n);
+  auto const y = m.vector<double>(n), one = m.vector<double>(1);
+  plus<double> const add;
+  expect_work(exec, 2, 4 * n + 8 * (2 * blocks + 1), n + blocks, [&](auto& e) { reduce(e, x, one, add); });
+  expect_work(exec, 2, 16 * n + 8 * (2 * blocks + 1), 2 * n + blocks, [&](auto& e) {
+    transform_reduce(
+        e, one, add, [](auto const& a, auto const& b) HEDDLE_LAMBDA { return mul(a, b); }, y, y);
+  });
+  expect_work(exec, 1, 8, 0, [&](auto& e) { reduce(e, m.vector<float const>(0), one, add); });
+  expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { inclusive_scan(e, x, y, add); });
+  expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { exclusive_scan(e, x, y, add); });
+}
+
+TEMPLATE_LIST_TEST_CASE("products say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  auto const a = m.matrix<float const>(7, 33), b = m.matrix<float const>(33, 9);
+  auto const c = m.matrix<float>(7, 9);
+  expect_work(exec, 1, 4 * (7 * 33 + 33 * 9 + 7 * 9), 2 * 7 * 33 * 9, [&](auto& e) { matmul(e, a, b, c); });
+  expect_work(exec, 1, 4 * (7 * 33 + 33 * 9 + 7 * 9), 2 * 7 * 33 * 9,
+              [&](auto& e) { linalg::tile_matmul(e, a, b, c); });
+  auto const v = m.vector<float const>(33);
+  auto const u = m.vector<float>(7);
+  expect_work(exec, 1, 4 * (7 * 33 + 33 + 7), 2 * 7 * 33, [&](auto& e) { gemv(e, a, v, u); });
+  // Two pieces of k, each with its own sums.
+  auto const long_a = m.matrix<float const>(2, 4097), long_b = m.matrix<float const>(4097, 3);
+  auto const small = m.matrix<float>(2, 3);
+  expect_work(exec, 3, 4 * (5 * 4097 + 2 * 6 + 3 * 6), 2 * 6 * 4097 + 6,
+              [&](auto& e) { linalg::tile_matmul(e, long_a, long_b, small); });
+}
+
+TEMPLATE_LIST_TEST_CASE("the join of partial attention says what it moves and does", "[operations]", cases) {
+  TestType setup;
+  memory m;
+  index_t const n = 3 * 2 * 5;
+  view<float, 3> const a(m.take<float>(n), dims<3>(3, 2, 5)), b(m.take<float>(n), dims<3>(3, 2, 5)),
+      out(m.take<float>(n), dims<3>(3, 2, 5));
+  auto const lse_a = m.matrix<float>(2, 3), lse_b = m.matrix<float>(2, 3), lse = m.matrix<float>(2, 3);
+  expect_work(setup.exec, 1, 4 * 3 * (n + 6), 3 * n,
+              [&](auto& e) { attention::merge(e, a, lse_a, b, lse_b, out, lse); });
+}
+
+TEMPLATE_LIST_TEST_CASE("an optimizer step says what it moves and does", "[operations]", cases) {
+  TestType setup;
+  memory m;
+  index_t const n = 100;
+  auto const p = m.vector<float>(n), first = m.vector<float>(n), second = m.vector<float>(n);
+  auto const g = m.vector<float const>(n);
+  auto const applied = m.vector<index_t>(1);
+  auto const one = m.vector<float>(1);
+  auto const norm = m.vector<double>(1);
+  auto const skip = m.vector<std::int32_t>(1);
+  optim::step_args<float> args;
+  optim::state_views<float, 2> moments;
+  moments.array[0] = first, moments.array[1] = second;
+  optim::state_views<float, 1> momentum;
+  momentum.array[0] = first;
+  expect_work(setup.exec, 1, 28 * n, 15 * n, [&](auto& e) { optim::adam{}.step(e, p, g, moments, applied, args); });
+  expect_work(setup.exec, 1, 20 * n, 4 * n, [&](auto& e) { optim::sgd{}.step(e, p, g, momentum, applied, args); });
+  args.clip = one.data();
+  args.weight_decay = 0.1;
+  optim::adam ridge;
+  ridge.mode = optim::decay_mode::l2;
+  optim::sgd nesterov;
+  nesterov.momentum = 0.5, nesterov.nesterov = true;
+  expect_work(setup.exec, 1, 28 * n, 18 * n, [&](auto& e) { ridge.step(e, p, g, moments, applied, args); });
+  expect_work(setup.exec, 1, 20 * n, 9 * n, [&](auto& e) { nesterov.step(e, p, g, momentum, applied, args); });
+  expect_work(setup.exec, 1, 8 + 4 + 4, 0,
+              [&](auto& e) { optim::clip_from_norm(e, view<double const, 1>(norm), 1.0, one, skip); });
+}
+
+TEMPLATE_LIST_TEST_CASE("a tile program is asked only where someone looks", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  int ran = 0, asked = 0;
+  tile::run(exec, asked_program{{&ran}, &asked});
+  exec.synchronize();
+  CHECK(ran == 1);
+  CHECK(asked == 0);
+  expect_work(exec, 1, 3, 4, [&](auto& e) { tile::run(e, asked_program{{&ran}, &asked}); });
+  CHECK(asked == 2);
+  expect_work(exec, 1, 0, 0, [&](auto& e) { tile::run(e, silent_program{&ran}); });
+  CHECK(ran == 3);
+}
+
+TEMPLATE_LIST_TEST_CASE("a span around others adds nothing", "[operations]", cases) {
+  TestType setup;
+  memory m;
+  auto const x = m.matrix<float>(3, 4);
+  expect_work(setup.exec, 3, 2 * 3 * 48, 2 * 12, [&](auto& e) {
+    observed_span const step(e, span{.operation = "step"});
+    nn::add(e, x, x, x);
+    nn::add(e, x, x, x);
+  });
+}
