@@ -15,7 +15,7 @@ function(heddle_tag out config)
   list(FILTER flags EXCLUDE REGEX "\\$<")
   set(probe ${PROJECT_BINARY_DIR}/heddle_tag.cpp)
   file(WRITE ${probe} "#include <heddle/config.hpp>\nheddle_tag HEDDLE_TAG\n")
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${flags} -I ${PROJECT_SOURCE_DIR}/include -E -P ${probe}
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${flags} -std=c++20 -I ${PROJECT_SOURCE_DIR}/include -E -P ${probe}
                   OUTPUT_VARIABLE text RESULT_VARIABLE status ERROR_VARIABLE reason)
   if(NOT status EQUAL 0 OR NOT text MATCHES "heddle_tag ([a-z0-9\" ]+)")
     message(FATAL_ERROR "heddle: ${CMAKE_CXX_COMPILER} can't preprocess ${probe} (${status}):\n${reason}")
