@@ -16,6 +16,8 @@
 
 namespace heddle {
 
+struct gelu_tanh_value;
+struct gelu_erf_value;
 struct no_epilogue;
 namespace epilogue {
 template <class>
