@@ -60,6 +60,8 @@ struct gradients;
 
 template <class>
 struct plus;
+struct gelu_tanh_value;
+struct gelu_erf_value;
 namespace tile {
 struct pass_fn;
 namespace detail {
