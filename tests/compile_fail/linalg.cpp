@@ -83,4 +83,18 @@ struct odd_executor : reference_executor {
 void wrong(odd_executor& exec, operands const& o) { matmul(exec, o.a, o.a, o.c); }
 #endif
 
+// expect first epilogue_of_numbers: an epilogue takes numbers and vectors: write
+#if defined(case_epilogue_of_numbers)
+void wrong(reference_executor& exec, operands const& o) {
+  matmul(exec, o.a, o.a, o.c, {}, [](float v, index_t, index_t, index_t) { return v; });
+}
+#endif
+
+// expect first epilogue_of_one_argument: an epilogue takes numbers and vectors: write
+#if defined(case_epilogue_of_one_argument)
+void wrong(reference_executor& exec, operands const& o) {
+  matmul(exec, o.a, o.a, o.c, {}, [](auto const& v) HEDDLE_LAMBDA { return v; });
+}
+#endif
+
 }  // namespace
