@@ -42,10 +42,7 @@ struct without_flags {
   int identity() const;
   int combine(int, int) const;
 };
-struct combines_to_another {
-  using value_type = int;
-  static constexpr bool commutative = true, exact = true;
-  int identity() const;
+struct combines_to_another : longest {
   long combine(int, int) const;
 };
 struct owning : longest {

@@ -21,9 +21,7 @@ struct without_split {
 struct stuck : alone {
   stuck(stuck&&) = delete;
 };
-struct no_axis {
-  static constexpr std::size_t position = 0;
-};
+struct no_axis {};
 }  // namespace
 
 TEST_CASE("placements and axes are a closed set", "[mesh]") {
