@@ -127,7 +127,7 @@ lane_asan() { cmake --workflow --preset asan-ubsan; }
 
 lane_tsan() { cmake --workflow --preset tsan; }
 
-# Ten seconds of libFuzzer for each parser, one parser per core. Each writes what it says into a file, so that lines of
+# Five seconds of libFuzzer for each parser, one parser per core. Each writes what it says into a file, so that lines of
 # two don't mix.
 lane_fuzz() {
   local status=0
