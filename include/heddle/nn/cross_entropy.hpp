@@ -26,7 +26,7 @@ HEDDLE_TILE V capped(V const& x, lane_t<V> cap) {
 }
 
 template <class X, class S>
-struct cross_entropy_program {
+struct cross_entropy_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -47,10 +47,6 @@ struct cross_entropy_program {
             .shape = {logits.extent(0), logits.extent(1)},
             .bytes = element_bytes(logits, targets, loss, lse),
             .flops = logits.size() * (4 + capping + (smoothing != value(0) ? 1 + capping : 0))};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -117,7 +113,7 @@ struct cross_entropy_program {
 };
 
 template <class X, class S, class D>
-struct cross_entropy_backward_program {
+struct cross_entropy_backward_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -133,16 +129,12 @@ struct cross_entropy_backward_program {
   struct shared {
     typename Ctx::template column_of<value> factor;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits, dlogits); }
   HEDDLE_FN span work() const {
     return {.operation = "cross_entropy_backward",
             .shape = {logits.extent(0), logits.extent(1)},
             .bytes = element_bytes(logits, targets, lse, dlogits),
             .flops = logits.size() * (cap > value(0) ? 13 : 6)};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
   }
   // dlogit = scale (p (1 + 2 z lse) - (1 - smoothing) hot - smoothing / classes), times the slope of the cap.
   HEDDLE_DEVICE_PASS_QUIET
@@ -235,9 +227,9 @@ struct cross_entropy_fn {
                    loss.extent(0), lse.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_program<typename X::value_type, value>{
-                        canonical_input(slice(logits, 1, 0, classes(logits, o))), targets, canonical(loss),
-                        canonical(lse), static_cast<value>(o.smoothing), static_cast<value>(o.z_loss),
-                        static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)}, canonical_input(slice(logits, 1, 0, classes(logits, o))), targets,
+                        canonical(loss), canonical(lse), static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap), o.ignore_index});
   }
 
   /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges.
@@ -269,9 +261,10 @@ struct cross_entropy_backward_fn {
                    dlogits.extent(0), targets.extent(0), lse.extent(0), scale.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_backward_program<typename X::value_type, value, typename D::value_type>{
-                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes(logits, o))), targets,
-                        canonical_input(lse), scale.data(), canonical(dlogits), static_cast<value>(o.smoothing),
-                        static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)}, canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes(logits, o))),
+                        targets, canonical_input(lse), scale.data(), canonical(dlogits),
+                        static_cast<value>(o.smoothing), static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap),
+                        o.ignore_index});
   }
 };
 inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
