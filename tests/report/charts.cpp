@@ -114,7 +114,7 @@ TEST_CASE("a long series is thinned to what can be seen, and keeps its extremes"
 TEST_CASE("a timeline has a box for each operation and a key for each kind that occurs", "[report]") {
   pl::schedule const s = pl::one_forward_one_backward(3, 4, pl::backward_form::split);
   report::timeline const t = report::schedule_timeline(s, pl::simulate(s, pl::costs({1, 1, 1})), "1F1B");
-  CHECK(t.note == "makespan 16, idle 25 % of the makespan, 25 % of the longest span");
+  CHECK(t.note == "numbers are microbatches; the step takes 16, and devices idle 25 % of it");
   std::string const picture = report::timeline_chart(t);
   CHECK(count(picture, "<rect") == 3 * 4 * 3 + 3);
   CHECK(count(picture, "class=\"label\"") == 36);
