@@ -128,10 +128,10 @@ examples::text_data load_text(settings const& s) {
                                     "start in heddle's folder, or give --data PATH");
   examples::text_data data = examples::text_data::load(s.data, s.valid_fraction);
   if (data.train.size() <= static_cast<std::size_t>(s.seq))
-    throw hd::error(hd::errc::file,
-                    hd::make_text("--data holds ", data.train.size(), " bytes to train on, too few for one sequence of ",
-                                  s.seq, " tokens: give more text or a smaller --seq; in folders only files that end in ",
-                                  examples::text_endings_list().c_str(), " count"));
+    throw hd::error(hd::errc::file, hd::make_text("--data holds ", data.train.size(),
+                                                  " bytes to train on, too few for one sequence of ", s.seq,
+                                                  " tokens: give more text or a smaller --seq; in folders only files "
+                                                  "that end in ", examples::text_endings_list().c_str(), " count"));
   return data;
 }
 

@@ -68,7 +68,7 @@ def table():
     return "\n".join(rows) + "\n\n" + LEGEND
 
 
-LEGEND = """*tuned*: a form written for that backend. *generic*: the operation's one tile program or loop, run by that backend.
+LEGEND = """*tuned*: a form written for that backend. *generic*: the operation's one tile program or loop, run there.
 *compiled*: the same, compiled by nvcc and run in the simulator, not on a GPU. —: does not compile there.
 """
 

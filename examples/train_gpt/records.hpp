@@ -15,7 +15,7 @@ struct records {
 };
 
 /// Reads what metrics.jsonl says of the steps up to `last`, and drops its other lines: those of steps that a killed run
-/// made after its last save, which the resumed run makes again, and what is no record. The file is replaced in one step.
+/// made after its last save, which the resumed run makes again, and what is no record. The file is replaced whole.
 /// Errors: errc::file. Where there is no file there are no records.
 records take_up_records(std::string const& path, heddle::index_t last);
 

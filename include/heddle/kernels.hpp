@@ -16,6 +16,8 @@
 
 namespace heddle {
 
+struct gelu_tanh_value;
+struct gelu_erf_value;
 struct no_epilogue;
 namespace epilogue {
 template <class>
@@ -58,6 +60,8 @@ struct gradients;
 
 template <class>
 struct plus;
+struct gelu_tanh_value;
+struct gelu_erf_value;
 namespace tile {
 struct pass_fn;
 namespace detail {
@@ -99,9 +103,7 @@ template <class, class>
 struct rope_program;
 template <class>
 struct rope_table_program;
-struct gelu_tanh_value;
 struct gelu_tanh_gradient;
-struct gelu_erf_value;
 struct gelu_erf_gradient;
 struct swiglu_value;
 struct swiglu_gate_gradient;
@@ -186,9 +188,9 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
 #define HEDDLE_NN_KERNELS_OF(X, A)                                                           \
   HEDDLE_PROGRAM(X, detail::transform_program<plus<void>, A, A, A>)                          \
   HEDDLE_PROGRAM(X, detail::transform_program<tile::pass_fn, A, A>)                          \
-  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_value, A, A>)            \
+  HEDDLE_PROGRAM(X, detail::transform_program<gelu_tanh_value, A, A>)                        \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_gradient, A, A, A>)      \
-  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_value, A, A>)             \
+  HEDDLE_PROGRAM(X, detail::transform_program<gelu_erf_value, A, A>)                         \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_value, A, A, A>)            \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \

@@ -49,22 +49,22 @@ struct least {
 // The first value has the accumulator's type, so that it decides nothing by accident.
 // expect init_of_another_type: same_as|is_same_v
 #if defined(case_init_of_another_type)
-void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.one, sum<double>{}, 0); }
+void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.one, plus<double>{}, 0); }
 #endif
 
 // expect result_of_another_kind: result_view|convertible_to
 #if defined(case_result_of_another_kind)
-void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.text, sum<float>{}); }
+void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.text, plus<float>{}); }
 #endif
 
 // expect result_is_const: writable_view
 #if defined(case_result_is_const)
-void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.x, sum<float>{}); }
+void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.x, plus<float>{}); }
 #endif
 
 // expect scan_of_a_matrix: vector_view
 #if defined(case_scan_of_a_matrix)
-void wrong(reference_executor& exec, operands const& o) { inclusive_scan(exec, o.m, o.m, sum<float>{}); }
+void wrong(reference_executor& exec, operands const& o) { inclusive_scan(exec, o.m, o.m, plus<float>{}); }
 #endif
 
 // expect vector_with_matrix: rank\(\)
@@ -77,7 +77,7 @@ void wrong(reference_executor& exec, operands const& o) {
 
 // expect sum_of_pointers: arithmetic
 #if defined(case_sum_of_pointers)
-[[maybe_unused]] sum<char const*> wrong;
+[[maybe_unused]] plus<char const*> wrong;
 #endif
 
 // expect no_tile_programs: this backend runs no tile programs
@@ -85,7 +85,7 @@ void wrong(reference_executor& exec, operands const& o) {
 struct odd_executor : reference_executor {
   using backend = struct odd_tag;
 };
-void wrong(odd_executor& exec, operands const& o) { reduce(exec, o.x, o.one, sum<float>{}); }
+void wrong(odd_executor& exec, operands const& o) { reduce(exec, o.x, o.one, plus<float>{}); }
 #endif
 
 }  // namespace

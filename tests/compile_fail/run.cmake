@@ -3,7 +3,8 @@
 # error where FIRST is set. FLAG is one more flag.
 cmake_minimum_required(VERSION 3.25)
 set(ENV{LC_ALL} C)
-execute_process(COMMAND ${COMPILER} -std=c++20 -O1 -pthread -fsyntax-only -I ${INCLUDE} ${FLAG} -Dcase_${CASE}=1 ${SOURCE}
+execute_process(COMMAND ${COMPILER} -std=c++20 -O1 -pthread -fsyntax-only -I ${INCLUDE} ${FLAG}
+                        -Dcase_${CASE}=1 ${SOURCE}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(FIRST)
   string(REGEX MATCH "[^\n]*error: [^\n]*" output "${output}")

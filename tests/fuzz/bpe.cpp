@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fuzz.hpp"
 
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/model/bpe.hpp>
 
 #include <algorithm>

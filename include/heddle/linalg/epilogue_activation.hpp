@@ -5,7 +5,8 @@
 #include <heddle/linalg/epilogue.hpp>
 
 /// @file
-/// Activations as epilogues, with the bits that nn's operations give: `epilogue::then{epilogue::add_bias{b}, epilogue::gelu}`.
+/// Activations as epilogues, with the bits that nn's operations give:
+/// `epilogue::then{epilogue::add_bias{b}, epilogue::gelu}`.
 
 namespace heddle::epilogue {
 
