@@ -127,8 +127,8 @@ class scratch_frame {
   /// Room for n elements, uninitialised, aligned to 64 bytes. Only work submitted to the executor may touch it.
   template <class T>
   HEDDLE_FN T* take(index_t n) {
-    HEDDLE_ASSERT(n >= 0, "a scratch size must not be negative", n);
-    return reinterpret_cast<T*>(exec_->scratch().push(static_cast<std::size_t>(n) * sizeof(T)));
+    index_t const bytes = checked_product(n, static_cast<index_t>(sizeof(T)));
+    return reinterpret_cast<T*>(exec_->scratch().push(static_cast<std::size_t>(bytes)));
   }
 
  private:

@@ -82,6 +82,7 @@ struct embedding_weight_program {
     index_t const lo = ctx.tile() * block;
     index_t const hi = lo + block < dtable.extent(0) ? lo + block : dtable.extent(0);
     index_t const width = dtable.extent(1);
+    if (ctx.tile() == 0) check();
     for (index_t v = lo; v < hi; ++v)
       ctx.map_to(
           row_of(v), [](auto const& g) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(g)>>(value(0)); },
@@ -95,6 +96,11 @@ struct embedding_weight_program {
   }
 
  private:
+  HEDDLE_TILE void check() const {
+    for (index_t row = 0; row < tokens.extent(0); ++row)
+      HEDDLE_EXPECTS(tokens(row) >= 0 && tokens(row) < dtable.extent(0), "embedding: a token must be in the vocabulary",
+                     row, tokens(row), dtable.extent(0));
+  }
   HEDDLE_TILE tile::matrix_ref<D> row_of(index_t v) const {
     return {dtable.data() + v * dtable.stride(0), 1, dtable.extent(1), dtable.extent(1), dtable.stride(0),
             dtable.stride(1)};
@@ -134,7 +140,8 @@ inline constexpr embedding_fn embedding{};
 
 /// dtable[v] = sum over the rows with token v of dy; rows of absent tokens become zero; overwrites.
 ///
-/// Shapes: tokens [rows], dy [rows, width], dtable [vocabulary, width]. Pre: tokens as in the forward pass.
+/// Shapes: tokens [rows], dy [rows, width], dtable [vocabulary, width]. Pre: 0 <= token < vocabulary.
+/// Errors: contract_error naming row and token, when the work runs.
 /// Complexity: rows * vocabulary / 64 comparisons, rows * width additions. Sync: submits.
 /// Determinism: rows ascending from 0, the same bits everywhere.
 struct embedding_backward_fn {
@@ -144,6 +151,8 @@ struct embedding_backward_fn {
     HEDDLE_EXPECTS(dy.extent(1) == dtable.extent(1) && tokens.extent(0) == dy.extent(0),
                    "embedding: one row of dy per token", dy.extent(0), tokens.extent(0), dy.extent(1),
                    dtable.extent(1));
+    HEDDLE_EXPECTS(tokens.extent(0) == 0 || dtable.extent(0) > 0, "embedding: a token must be in the vocabulary",
+                   tokens.extent(0), dtable.extent(0));
     if (dtable.empty()) return;
     tile::run(exec, detail::embedding_weight_program<typename G::value_type, typename D::value_type>{
                         tokens, 0, canonical_input(dy), canonical(dtable)});
