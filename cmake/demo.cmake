@@ -20,7 +20,7 @@ say("heddle: built in ${build_seconds} s; training on four thread ranks (dp 2, p
 if(NOT STEPS)
   set(STEPS 500)
 endif()
-set(arguments --data include docs --dp 2 --pp 2 --steps ${STEPS} --out ${OUT} --evidence)
+set(arguments --data include docs --dp 2 --pp 2 --steps ${STEPS} --out ${OUT} --overwrite --evidence)
 execute_process(COMMAND ${program} ${arguments} WORKING_DIRECTORY ${root} RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
   give_up("heddle: the demo FAILED (${status}); its message stands above")

@@ -13,7 +13,7 @@ int main() {
   heddle::view<float, 2> C(c.data(), heddle::dims<2>(m, n));
 
   heddle::threads_executor exec;  // all cores, and the best instructions of this machine
-  auto relu = [](auto x, auto...) HEDDLE_LAMBDA { return heddle::max(x, 0.0f); };
+  auto relu = [](auto const& x, auto...) HEDDLE_LAMBDA { return heddle::max(x, 0.0f); };
   heddle::matmul(exec, A, B, C, {}, relu);  // C = relu(A B); the lambda sees elements while they are in registers
   exec.synchronize();
 

@@ -6,10 +6,12 @@
 #include <heddle/exec/wait.hpp>
 
 #include <support/flags.hpp>
+#include "train_gpt/output.hpp"
 #include "train_gpt/resume.hpp"
 #include "train_gpt/sample.hpp"
 #include "train_gpt/settings.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -119,11 +121,17 @@ void check(settings const& s) {
 
 examples::text_data load_text(settings const& s) {
   if (s.random_tokens) return {};
+  std::error_code failed;
+  bool const ours = s.data == settings().data;
+  if (ours && !std::all_of(s.data.begin(), s.data.end(), [&](auto const& path) { return fs::exists(path, failed); }))
+    throw hd::error(hd::errc::file, "the default is to train on heddle's own text, which is not in this folder: "
+                                    "start in heddle's folder, or give --data PATH");
   examples::text_data data = examples::text_data::load(s.data, s.valid_fraction);
   if (data.train.size() <= static_cast<std::size_t>(s.seq))
     throw hd::error(hd::errc::file, hd::make_text("--data holds ", data.train.size(),
                                                   " bytes to train on, too few for one sequence of ", s.seq,
-                                                  " tokens: give more text or a smaller --seq"));
+                                                  " tokens: give more text or a smaller --seq; in folders only files "
+                                                  "that end in ", examples::text_endings_list().c_str(), " count"));
   return data;
 }
 
@@ -158,7 +166,9 @@ extern "C" void on_interrupt(int) {
 }
 
 void declare(examples::flags& f, settings& s) {
-  f.list("data", &s.data, "PATH", "text files, or folders of them");
+  static std::string const data_help =
+      "text files, or folders, of which it takes what ends in " + examples::text_endings_list();
+  f.list("data", &s.data, "PATH", data_help.c_str());
   f.number("valid-fraction", &s.valid_fraction, "share of the text that is held out", 0.0, 0.9);
   f.toggle("random-tokens", &s.random_tokens, "trains on random tokens instead of text");
   f.choice("arch", &s.arch, {"gpt2", "llama"}, "style of decoder");
@@ -192,6 +202,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("clip", &s.clip, "limit of the global gradient norm; 0: none", 0.0, 1e9);
   f.number("seed", &s.seed, "of parameters and data");
   f.text("out", &s.out, "DIR", "folder for metrics, pictures and checkpoints");
+  f.toggle("overwrite", &s.overwrite, "takes an --out that holds another run, whose checkpoints are deleted");
   f.text("resume", &s.resume, "DIR", "goes on from the newest checkpoint of a run, on any mesh");
   f.number("save-every", &s.save_every, "steps between checkpoints; 0: only at the end", index_t{0}, index_t{1} << 40);
   f.number("eval-every", &s.eval_every, "steps between held-out losses; 0: none", index_t{0}, index_t{1} << 40);
@@ -211,8 +222,9 @@ int run(int argc, char** argv) {
   f.parse(argc, argv);
   apply_preset(s, f);
   check(s);
-  examples::text_data const text = load_text(s);
+  check_output(s);
   check_resume(s);
+  examples::text_data const text = load_text(s);
   output_folder const out(s.out);
   std::signal(SIGINT, on_interrupt);
   train_function const train = s.arch == "gpt2" ? (s.bf16 ? train_gpt2_bf16 : train_gpt2_f32)

@@ -71,7 +71,7 @@ struct ceiling_case {
 /// A product of 64 rows with a panel that stays in the first cache.
 struct ceiling_body {
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, float const*& a, float const*& b, float*& out) const {
+  HEDDLE_SHIM void operator()(Isa, float const* const& a, float const* const& b, float* const& out) const {
     for (int i = 0; i < 64; ++i)
       attention::detail::row_product<Isa, 2>(out, a, index_t{64}, index_t{64}, b, index_t{64}, index_t{32});
   }

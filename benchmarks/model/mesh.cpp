@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <unistd.h>
 
 namespace hd = heddle;
@@ -76,6 +77,8 @@ void draw_tokens(index_t step, index_t microbatch, std::int32_t* tokens, std::in
 template <class T>
 outcome train(way const& w, index_t last, std::string const& resume, std::string const& save) {
   auto const model = model_of(w);
+  hd::model::trainer_options options = options_of(w);
+  if (std::is_same_v<T, hd::bf16>) options.policy.storage = hd::storage_policy::bf16;
   outcome result;
   hd::rank_options ranks;
   ranks.threads_per_rank = w.threads;
@@ -83,7 +86,7 @@ outcome train(way const& w, index_t last, std::string const& resume, std::string
   hd::run_ranks(w.pp * w.dp, [&](hd::thread_communicator& comm, hd::threads_executor& exec) {
     hd::model::memory_spaces spaces;
     hd::model::trainer<std::remove_const_t<decltype(model)>, T, hd::threads_executor, hd::thread_communicator> trainer(
-        exec, comm, spaces, model, options_of(w));
+        exec, comm, spaces, model, options);
     trainer.initialize();
     index_t first = 0;
     if (!resume.empty()) first = hd::model::resume(trainer, resume, model, [](hd::checkpoint::store const&) {});

@@ -19,7 +19,7 @@ struct fma_body {
     for (int i = 0; i < n; ++i) ((sums[I] = fma(sums[I], x, x)), ...);
   }
   template <class Isa>
-  HEDDLE_TILE void operator()(Isa, int& n, float*& out, double& flops) const {
+  HEDDLE_TILE void operator()(Isa, int const& n, float* const& out, double* const& flops) const {
     constexpr int lanes = Isa::template lanes<float>;
     using V = vec<float, lanes, lanes>;
     V sums[16];
@@ -27,7 +27,7 @@ struct fma_body {
     steps<Isa>(std::make_integer_sequence<int, 16>{}, sums, n);
     for (int i = 1; i < 16; ++i) sums[0] = sums[0] + sums[i];
     sums[0].store(out);
-    flops = 2.0 * 16 * lanes * n;
+    *flops = 2.0 * 16 * lanes * n;
   }
 };
 
@@ -39,10 +39,8 @@ inline double fma_peak(int threads) {
   for (int r = 0; r < 9; ++r) {
     double flops = 0, start = now(watch_for(threads));
     exec.for_each_tile(threads, [&, out = sink.data()](index_t, int worker) {
-      int n = 400000;
-      float* to = out + 64 * worker;
       double mine = 0;
-      dispatch_isa(fma_body{}, n, to, mine);
+      dispatch_isa(fma_body{}, 400000, out + 64 * worker, &mine);
       if (worker == 0) flops = mine * threads;
     });
     rates.push_back(flops / (now(watch_for(threads)) - start) * 1e-9);
@@ -52,7 +50,7 @@ inline double fma_peak(int threads) {
 
 struct read_body {
   template <class Isa>
-  HEDDLE_TILE void operator()(Isa, float const* const& from, index_t const& n, float*& out) const {
+  HEDDLE_TILE void operator()(Isa, float const* const& from, index_t const& n, float* const& out) const {
     constexpr int lanes = Isa::template lanes<float>;
     using V = vec<float, lanes, lanes>;
     V a = V::zero(), b = a, c = a, d = a;
@@ -87,8 +85,7 @@ inline bandwidth memory_bandwidth(int threads) {
   for (int r = 0; r < 5; ++r) {
     double start = now(watch_for(threads));
     exec.for_each_tile(threads, [&](index_t tile, int worker) {
-      float* to = sink.data() + 64 * worker;
-      dispatch_isa(read_body{}, static_cast<float const*>(y.data()) + tile * part, part, to);
+      dispatch_isa(read_body{}, static_cast<float const*>(y.data()) + tile * part, part, sink.data() + 64 * worker);
     });
     read.push_back(4e-9 * static_cast<double>(n) / (now(watch_for(threads)) - start));
     start = now(watch_for(threads));

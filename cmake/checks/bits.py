@@ -26,14 +26,23 @@ SETS = ("baseline", "avx2", "avx512", "avx512_bf16")
 
 
 def build(job):
+    """The compiler's message where it fails."""
     compiler, flags, source, target = job
     command = [compiler, *flags.split(), "-Wall", "-Wextra", "-Werror", "-pthread", "-I", str(ROOT / "include"), "-I",
                str(ROOT / "tests"), "-c", str(source), "-o", str(target)]
-    return subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True)
+    return (result.stderr.splitlines()[:8] or ["no message"]) if result.returncode else []
 
 
-def run(program, emulator, instruction_set):
+def link(job):
+    compiler, flags, objects, program = job
+    subprocess.run([compiler, *[f for f in flags.split() if f == "-static"], "-pthread", *map(str, objects), "-o",
+                    str(program)], check=True)
+
+
+def run(job):
     """What the program prints, or None where the machine lacks the set."""
+    program, emulator, instruction_set = job
     environment = dict(os.environ, HEDDLE_ISA=instruction_set)
     result = subprocess.run([*emulator, str(program)], capture_output=True, text=True, env=environment)
     if result.returncode and "this machine has no" in result.stderr:
@@ -43,40 +52,47 @@ def run(program, emulator, instruction_set):
     return result.stdout.splitlines()
 
 
-def runs_of(index, folder, sources):
-    """Yields (instruction set, lines) of one variant, or one entry with the compiler's message."""
-    compiler, flags = VARIANTS[index]
-    objects = [folder / f"{index}-{s.stem}.o" for s in sources]
-    jobs = [(compiler, flags, s, o) for s, o in zip(sources, objects)]
-    for result in each(build, jobs):
-        if result.returncode:
-            yield "build", result.stderr.splitlines()[:8]
-            return
-    program = folder / f"{index}-bits"
-    link = [compiler, *[f for f in flags.split() if f == "-static"], "-pthread", *map(str, objects), "-o", str(program)]
-    subprocess.run(link, check=True)
-    emulator = ["qemu-aarch64"] if compiler.startswith("aarch64") else []
-    for instruction_set in ("baseline",) if emulator or "-O0" in flags else SETS:
-        lines = run(program, emulator, instruction_set)
-        if lines is not None:
-            yield instruction_set, lines
+def variants():
+    """Those whose compiler and emulator this machine has."""
+    for compiler, flags in VARIANTS:
+        if not shutil.which(compiler) or (compiler.startswith("aarch64") and not shutil.which("qemu-aarch64")):
+            print(f"{compiler} or its emulator is not on this machine: left out")
+        else:
+            yield compiler, flags
+
+
+def outputs(sources, folder):
+    """(what was built and run, lines) in order. All cores have work until all is built, then until all has run."""
+    builds, links, runs, names = [], [], [], []
+    for index, (compiler, flags) in enumerate(variants()):
+        objects = [folder / f"{index}-{s.stem}.o" for s in sources]
+        program = folder / f"{index}-bits"
+        builds += [(compiler, flags, s, o) for s, o in zip(sources, objects)]
+        links.append((compiler, flags, objects, program))
+        emulator = ["qemu-aarch64"] if compiler.startswith("aarch64") else []
+        for instruction_set in ("baseline",) if emulator or "-O0" in flags else SETS:
+            runs.append((program, emulator, instruction_set))
+            names.append(f"{compiler} {flags}, {instruction_set}")
+    failed = [(f"{job[0]} {job[1]}, build", lines) for job, lines in zip(builds, each(build, builds)) if lines]
+    if failed:
+        return failed
+    each(link, links)
+    return [(name, lines) for name, lines in zip(names, each(run, runs)) if lines is not None]
 
 
 def main():
     sources = sorted((ROOT / "tests/bits").glob("*.cpp"))
     expected, compared = None, 0
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for index, (compiler, flags) in enumerate(VARIANTS):
-            if not shutil.which(compiler) or (compiler.startswith("aarch64") and not shutil.which("qemu-aarch64")):
-                print(f"{compiler} or its emulator is not on this machine: left out")
+        for what, lines in outputs(sources, pathlib.Path(name)):
+            if what.endswith(", build"):
+                fail("tests/bits", 0, "\n    ".join([what, *lines]))
                 continue
-            for instruction_set, lines in runs_of(index, folder, sources):
-                expected = expected or lines
-                compared += len(lines)
-                for got, wanted in zip(lines + [""] * len(expected), expected):
-                    if got != wanted:
-                        fail("tests/bits", 0, f"{compiler} {flags}, {instruction_set}: {got or 'nothing'} for {wanted}")
+            expected = expected or lines
+            compared += len(lines)
+            for got, wanted in zip(lines + [""] * len(expected), expected):
+                if got != wanted:
+                    fail("tests/bits", 0, f"{what}: {got or 'nothing'} for {wanted}")
     finish("bits", compared)
 
 

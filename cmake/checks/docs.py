@@ -24,7 +24,7 @@ LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 OBJECT = re.compile(r"^inline constexpr (\w+_fn) (\w+)(?:\{\})?;", re.M)
 DECLARED = re.compile(r"^HEDDLE_DECLARE_KERNEL\((?:\w+::)*(?:(\w+)::)?(\w+_fn), (\w+)_tag,", re.M)
 FOLDERS = ("algorithm", "linalg", "nn", "attention")
-BACKENDS = ("reference", "cpu", "sim", "cuda", "kokkos")
+BACKENDS = ("reference", "cpu", "sim", "cuda")
 
 
 def snippet(page, file, name):
@@ -50,19 +50,27 @@ def table():
     tuned = {(scope or "", op, tag) for scope, op, tag in DECLARED.findall((INCLUDE / "exec/backends.hpp").read_text())}
     tiles = {b for b in BACKENDS if (INCLUDE / f"backend/{b}/tile_context.hpp").is_file()}
     rows = ["| header | operations | " + " | ".join(BACKENDS) + " |", "|---" * (len(BACKENDS) + 2) + "|"]
+    products = "linalg/matmul.hpp"
     for header in public_headers():
         folder = header.split("/")[0]
         if folder not in FOLDERS:
             continue
-        uses_tiles = any(name in RUN_TILES for _, name in includes(INCLUDE / header))
+        names = {name for _, name in includes(INCLUDE / header)}
+        uses_tiles = bool(names & RUN_TILES)
+        is_product = folder == "linalg" and f"heddle/{products}" in names  # submits a matmul
         groups = {}  # operations with the same cells share a row
         for op, name in OBJECT.findall((INCLUDE / header).read_text()):
+            op = "matmul_fn" if is_product else op
             groups.setdefault(tuple(cell(folder, op, b, tuned, uses_tiles and b in tiles) for b in BACKENDS),
                               []).append(f"`{name}`")
-        for cells, names in groups.items():
-            rows.append(f"| `{header}` | {', '.join(names)} | " + " | ".join(cells) + " |")
-    return "\n".join(rows) + "\n"
+        for cells, operations in groups.items():
+            rows.append(f"| `{header}` | {', '.join(operations)} | " + " | ".join(cells) + " |")
+    return "\n".join(rows) + "\n\n" + LEGEND
 
+
+LEGEND = """*tuned*: a form written for that backend. *generic*: the operation's one tile program or loop, run there.
+*compiled*: the same, compiled by nvcc and run in the simulator, not on a GPU. —: does not compile there.
+"""
 
 # What an operation includes to submit tile programs.
 RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
@@ -72,7 +80,9 @@ RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
 def cell(folder, op, backend, tuned, has_tiles):
     if (folder, op, backend) in tuned or ("", op, backend) in tuned:
         return "tuned"
-    return "generic" if backend in ("reference", "cpu") or has_tiles else "not yet"
+    if backend == "cuda" and has_tiles:
+        return "compiled"
+    return "generic" if backend in ("reference", "cpu") or has_tiles else "—"
 
 
 def missed_goals():

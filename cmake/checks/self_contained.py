@@ -11,7 +11,7 @@ import sys
 from compiler import compile_text, each
 from tree import fail, finish, headers
 
-FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 # Headers that need a package or another compiler.
 FOREIGN = ("backend/cuda/", "backend/kokkos/", "comm/transport/mpi", "comm/transport/nccl", "exec/kokkos_executor",
            "exec/cuda_executor")

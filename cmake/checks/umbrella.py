@@ -13,7 +13,7 @@ TOP = """// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
 """
-LEFT_OUT = ("report/", "simt/", "backend/cuda/", "backend/kokkos/", "backend/sim/", "comm/transport/mpi",
+LEFT_OUT = ("kernels", "report/", "simt/", "backend/cuda/", "backend/kokkos/", "backend/sim/", "comm/transport/mpi",
             "comm/transport/nccl", "exec/openmp_executor", "exec/kokkos_executor", "exec/cuda_executor",
             "exec/sim_executor")
 

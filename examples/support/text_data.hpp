@@ -32,11 +32,19 @@ inline std::vector<unsigned char> read_bytes(std::string const& path) {
   return bytes;
 }
 
-/// Whether a name looks like text that a person would train on.
+/// What the names of files in a folder must end with to be taken as text.
+inline constexpr char const* text_endings[] = {".hpp", ".cpp", ".h", ".c", ".md", ".txt", ".cmake", ".py", ".rst"};
+
 inline bool is_text(std::filesystem::path const& path) {
-  static char const* const endings[] = {".hpp", ".cpp", ".h", ".c", ".md", ".txt", ".cmake", ".py", ".rst"};
   std::string const ending = path.extension().string();
-  return std::any_of(std::begin(endings), std::end(endings), [&](char const* e) { return ending == e; });
+  return std::any_of(std::begin(text_endings), std::end(text_endings), [&](char const* e) { return ending == e; });
+}
+
+/// All endings in a line, for messages.
+inline std::string text_endings_list() {
+  std::string all;
+  for (char const* e : text_endings) all += (all.empty() ? "" : " ") + std::string(e);
+  return all;
 }
 
 /// Files as they are, folders as the text files below them, in the order of their names.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "artefacts.hpp"
+#include "output.hpp"
+#include "resume.hpp"
 
 #include <heddle/model/description.hpp>
 #include <heddle/report/chrome_trace.hpp>
@@ -16,6 +18,7 @@ std::vector<std::pair<std::string, std::string>> describe_run(settings const& s)
   meta.insert(meta.begin(), {"program", "train_gpt"});
   meta.emplace_back("seed", std::to_string(s.seed));
   meta.emplace_back("tokenizer", "bytes");
+  meta.emplace_back("storage", storage_name(s));
   return meta;
 }
 
@@ -27,15 +30,18 @@ hd::text stop_message(settings const& s, index_t done) {
 
 journal::journal(settings const& s, hd::model::trainer_options const& o, examples::text_data const& text,
                  hd::model::memory_plan const& memory, index_t first)
-    : s_(&s), options_(o), predicted_(memory), first_(first), started_ns_(hd::deadline::now_ns()) {
+    : s_(&s), options_(o), predicted_(memory), first_(first) {
   if (!s.random_tokens && text.valid.size() > 1) bigram_ = examples::bigram_loss(text.train, text.valid);
   hd::report::progress_options how;
   how.plain_seconds = 5;
   progress_ = std::make_unique<hd::report::progress>(s.steps, how);
-  if (!s.out.empty())
+  if (!s.out.empty()) {
+    std::string const file = s.out + "/metrics.jsonl";
+    bool const old = goes_on(s);
+    if (old) past_ = take_up_records(file, first);
     metrics_ = std::make_unique<hd::report::json_lines>(
-        s.out + "/metrics.jsonl",
-        first > 0 ? hd::report::json_lines::mode::append : hd::report::json_lines::mode::fresh);
+        file, old ? hd::report::json_lines::mode::append : hd::report::json_lines::mode::fresh);
+  }
   auto const mib = [](std::size_t bytes) { return static_cast<double>(bytes) / 1048576; };
   std::printf("train_gpt: %s, %lld layers of width %lld, %lld tokens a step in %lld microbatches, mesh pp %d x dp %d\n",
               s.arch.c_str(), static_cast<long long>(s.sizes.layers), static_cast<long long>(s.sizes.width),
@@ -52,21 +58,28 @@ journal::journal(settings const& s, hd::model::trainer_options const& o, example
   std::fflush(stdout);
 }
 
-void journal::step(index_t done, hd::model::step_result const& r, double held_out, double lr, std::int64_t begin_ns,
-                   double waited) {
-  std::int64_t const now = hd::deadline::now_ns();
-  train_ns_ += now - begin_ns;
-  double const seconds = static_cast<double>(now - begin_ns) * 1e-9;
+namespace {
+std::string percent_text(double percent) {
+  char digits[32];
+  std::snprintf(digits, sizeof digits, "%.1f%%", percent);
+  return digits;
+}
+}  // namespace
+
+void journal::step(index_t done, hd::model::step_result const& r, double held_out, double lr,
+                   std::int64_t trained_ns, double waited) {
+  train_ns_ += trained_ns;
+  double const seconds = static_cast<double>(trained_ns) * 1e-9;
   double const rate = static_cast<double>(options_.microbatches * options_.rows()) / seconds;
-  train_.push_back({static_cast<double>(done), r.loss});
+  past_.train.push_back({static_cast<double>(done), r.loss});
   if (held_out >= 0) {
-    valid_.push_back({static_cast<double>(done), held_out});
+    past_.valid.push_back({static_cast<double>(done), held_out});
     last_held_out_ = held_out;
   }
   if (metrics_) {
     hd::report::json_object line;
     line.field("step", done).field("loss", static_cast<double>(r.loss)).field("norm", r.norm).field("lr", lr);
-    line.field("tokens_per_s", rate).field("waiting", waited).field("skipped", r.skipped);
+    line.field("tokens_per_s", rate).field("waiting_percent", 100 * waited).field("skipped", r.skipped);
     if (held_out >= 0) line.field("held_out", held_out);
     metrics_->write(line);
   }
@@ -75,7 +88,7 @@ void journal::step(index_t done, hd::model::step_result const& r, double held_ou
   hd::report::fields shown;
   shown.add("loss", static_cast<double>(r.loss), 4);
   if (last_held_out_ >= 0) shown.add("held_out", last_held_out_, 4);
-  shown.add("tokens/s", rate, 0).add("bubble", 100 * waited, 1);
+  shown.add("tokens/s", rate, 0).add("waiting", percent_text(100 * waited));
   progress_->update(done, shown);
 }
 
@@ -84,11 +97,11 @@ void journal::draw_loss() {
   c.title = "Loss of " + s_->arch + " on " + (s_->random_tokens ? "random tokens" : "text");
   c.x_name = "step";
   c.y_name = "loss (nats per byte)";
-  c.series.emplace_back("training", train_);
-  if (!valid_.empty()) c.series.emplace_back("held out", valid_);
+  c.series.emplace_back("training", past_.train);
+  if (!past_.valid.empty()) c.series.emplace_back("held out", past_.valid);
   if (bigram_ > 0)
-    c.series.emplace_back("byte bigram", std::vector<hd::report::chart_point>{{train_.front().x, bigram_},
-                                                                             {train_.back().x, bigram_}});
+    c.series.emplace_back("byte bigram", std::vector<hd::report::chart_point>{{past_.train.front().x, bigram_},
+                                                                             {past_.train.back().x, bigram_}});
   hd::checkpoint::write_file(s_->out + "/loss.svg", hd::report::line_chart(c));
 }
 
@@ -99,6 +112,7 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
   hd::report::timeline picture;
   picture.title = "The last step as it ran: " + s_->schedule + ", pp " + std::to_string(s_->pp) + ", dp " +
                   std::to_string(s_->dp);
+  picture.note = "numbers are microbatches";
   picture.time_name = "time (ms)";
   picture.kinds = hd::report::schedule_kinds();
   hd::report::chrome_trace trace;
@@ -136,7 +150,7 @@ void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::mo
   double const seconds = static_cast<double>(train_ns_) * 1e-9;
   double const tokens = static_cast<double>((done - first_) * options_.microbatches * options_.rows());
   std::printf("train_gpt: %lld steps in %.1f s; loss %.4f", static_cast<long long>(done - first_), seconds,
-              train_.back().y);
+              past_.train.back().y);
   if (last_held_out_ >= 0) std::printf(", held out %.4f", last_held_out_);
   if (bigram_ > 0) std::printf(" (byte bigram %.4f)", bigram_);
   std::printf("; %.0f tokens/s\n", tokens / seconds);

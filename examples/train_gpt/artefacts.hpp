@@ -7,6 +7,7 @@
 #include <heddle/report/line_chart.hpp>
 #include <heddle/report/progress.hpp>
 
+#include "records.hpp"
 #include "settings.hpp"
 
 #include <memory>
@@ -33,8 +34,9 @@ class journal {
  public:
   journal(settings const& s, heddle::model::trainer_options const& o, examples::text_data const& text,
           heddle::model::memory_plan const& memory, heddle::index_t first);
+  /// `trained_ns` is the time of the step alone, `waited` the share of it that ranks waited for messages.
   void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr,
-            std::int64_t begin_ns, double waited);
+            std::int64_t trained_ns, double waited);
   void finish(heddle::index_t done, std::vector<rank_trace> const& traces, heddle::model::memory_plan const& measured,
               bool stopped);
 
@@ -47,9 +49,9 @@ class journal {
   heddle::model::memory_plan predicted_;
   double bigram_ = 0;
   heddle::index_t first_ = 0;
-  std::int64_t started_ns_ = 0, train_ns_ = 0;
+  std::int64_t train_ns_ = 0;
   double last_held_out_ = -1;
-  std::vector<heddle::report::chart_point> train_, valid_;
+  records past_;
   std::unique_ptr<heddle::report::json_lines> metrics_;
   std::unique_ptr<heddle::report::progress> progress_;
 };

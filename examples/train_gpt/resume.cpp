@@ -5,6 +5,7 @@
 
 #include <support/flags.hpp>
 
+#include <cstdio>
 #include <filesystem>
 
 namespace train_gpt {
@@ -46,7 +47,24 @@ void check_model(settings const& s, hd::checkpoint::store const& from) {
   if (!same) throw examples::usage_error("the checkpoint in " + from.folder() + " is of another model: give " + right);
 }
 
+// What may differ, and then changes the rest of the run.
+void note_differences(settings const& s, hd::checkpoint::store const& from) {
+  struct {
+    char const *key, *flag;
+    std::string wanted;
+  } const kept[] = {{"seed", "--seed", std::to_string(s.seed)},
+                    {"positions", "--seq", std::to_string(s.seq)},
+                    {"storage", "storage", storage_name(s)}};
+  std::string differs;
+  for (auto const& k : kept)
+    if (std::string const* const saved = from.meta(k.key); saved != nullptr && *saved != k.wanted)
+      differs += (differs.empty() ? "" : ", ") + std::string(k.flag) + " " + k.wanted + " (saved with " + *saved + ")";
+  if (!differs.empty()) std::printf("train_gpt: goes on with %s\n", differs.c_str());
+}
+
 }  // namespace
+
+std::string storage_name(settings const& s) { return s.bf16 ? "bf16" : "fp32"; }
 
 void check_resume(settings const& s) {
   if (s.resume.empty()) return;
@@ -62,6 +80,7 @@ void check_resume(settings const& s) {
   if (from.id().step >= s.steps)
     throw examples::usage_error("the checkpoint is at step " + std::to_string(from.id().step) +
                                 ": give --steps above " + std::to_string(from.id().step));
+  note_differences(s, from);
 }
 
 }  // namespace train_gpt

@@ -43,7 +43,7 @@ void write_sample(settings const& s) {
     std::printf("train_gpt: no sample: %s\n", e.what());  // a model that has diverged says nothing
     return;
   }
-  hd::checkpoint::write_file(s.out + "/sample.txt", text);
+  hd::checkpoint::write_file(s.out + "/sample.txt", text + "\n");
   std::printf("train_gpt: a sample after step %lld:\n", static_cast<long long>(from.id().step));
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::printf("\n");

@@ -47,6 +47,7 @@ struct settings {
   std::uint64_t seed = 1;
   // output
   std::string out, resume;
+  bool overwrite = false;
   heddle::index_t save_every = 0, eval_every = 50, sample = 200;
   bool bits = false, memory = false, evidence = false;
 };

@@ -83,11 +83,12 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
   while (done < s.steps && !stopped) {
     std::int64_t const begin = heddle::deadline::now_ns();
     heddle::model::step_result const r = trainer.step(done, schedule(done), train_on);
+    std::int64_t const trained_ns = heddle::deadline::now_ns() - begin;
     ++done;
     bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
     double const held = evaluates ? evaluate(done == s.steps ? 8 : 2) : -1;
     double const waited = waiting_share(trainer, world);
-    if (log) log->step(done, r, held, schedule(done - 1), begin, waited);
+    if (log) log->step(done, r, held, schedule(done - 1), trained_ns, waited);
     // All ranks stop after the same step: the flag of the first rank decides.
     std::int64_t stop[1] = {stop_requested.load()};
     heddle::broadcast(world, exec, heddle::view<std::int64_t, 1>(stop, heddle::dims<1>(1)), 0);

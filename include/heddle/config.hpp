@@ -12,6 +12,12 @@
 #error "heddle needs g++ 12 or newer, clang 14 or newer, or nvcc 13 with one of them as host compiler"
 #endif
 
+// The include of a file that does not exist ends the compilation here, before thousands of lines that all say the same.
+#if __cplusplus < 202002L
+#error "heddle needs C++20: compile with -std=c++20"
+#include <compile with -std=c++20>
+#endif
+
 #if defined(__FAST_MATH__)
 #error "heddle promises bits: compile without -ffast-math"
 #endif
@@ -138,6 +144,9 @@
 #define HEDDLE_TILE HEDDLE_NO_SANITIZE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) HEDDLE_HD inline
 /// The same for bodies that nvcc refuses on its device side: raw vectors and inline assembly.
 #define HEDDLE_SHIM HEDDLE_NO_SANITIZE __attribute__((abi_tag(HEDDLE_TAG), always_inline)) inline
+/// The same for function templates that hold one kernel each. They are never inlined into a caller, so that a library
+/// may hold them too (kernels.hpp).
+#define HEDDLE_KERNEL_FN __attribute__((abi_tag(HEDDLE_TAG), noinline))
 /// Stands after the parameter list of a lambda that is given to a tile operation. Inside a function for both sides
 /// of a CUDA compilation the lambda is for both sides too; one of a host function stays on the host.
 #define HEDDLE_LAMBDA __attribute__((always_inline))

@@ -66,6 +66,7 @@
 #include <heddle/core/fp16.hpp>
 #include <heddle/core/fp8.hpp>
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_activation.hpp>
 #include <heddle/core/math_exponential.hpp>
 #include <heddle/core/math_power.hpp>
 #include <heddle/core/math_sigmoidal.hpp>
@@ -97,6 +98,7 @@
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/exec/wait.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/epilogue_activation.hpp>
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/matmul.hpp>
 #include <heddle/linalg/tile_matmul.hpp>

@@ -44,7 +44,7 @@ TEST_CASE("message algorithms send what their formulas say", "[comm]") {
         all_gather(c, exec, as_view(block), as_view(x));
         check(c.counts().bytes_of(traffic::all_gather) == 2 * own * (p - 1), "all_gather" + at);
         reduce_to_root(c, exec, as_view(x), as_view(y), root);
-        check(c.counts().bytes_of(traffic::reduce) == (r == root ? 0 : 4 * n), "reduce" + at);
+        check(c.counts().bytes_of(traffic::reduce_to_root) == (r == root ? 0 : 4 * n), "reduce" + at);
         gather(c, exec, as_view(x), as_view(wide), root);
         check(c.counts().bytes_of(traffic::gather) == (r == root ? 0 : 2 * n), "gather" + at);
         scatter(c, exec, as_view(wide), as_view(x), root);

@@ -120,6 +120,27 @@ function(interrupted times)
   set(failures ${failures} PARENT_SCOPE)
 endfunction()
 
+# killed_run(): a run was killed after its last save: it goes on with its records, and makes those behind it again.
+function(killed_run)
+  accepted(${two} --out killed)
+  file(APPEND ${WORK}/killed/metrics.jsonl "{\"step\":3,\"loss\":99}\n{\"step\":4,\"lo")
+  set(command ${four} --out killed --resume killed --seed 2)
+  start(${command})
+  file(STRINGS ${WORK}/killed/metrics.jsonl lines)
+  set(steps "")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^{\"step\":([0-9]+),.*" "\\1" step "${line}")
+    list(APPEND steps ${step})
+  endforeach()
+  file(READ ${WORK}/killed/loss.svg picture)
+  if(NOT steps STREQUAL "1;2;3;4" OR NOT picture MATCHES "<polyline[^>]* points=\"[^ \"]+ [^ \"]+ [^ \"]+ [^ \"]+\"")
+    complain("has the records of steps 1 to 4, not ${steps}, and draws them" ${command})
+  elseif(NOT output MATCHES "train_gpt: goes on with --seed 2 .saved with 1.\n")
+    complain("says that the seed differs" ${command})
+  endif()
+  set(failures ${failures} PARENT_SCOPE)
+endfunction()
+
 # --- the cases ---
 
 file(REMOVE_RECURSE ${WORK})
@@ -134,6 +155,11 @@ set(tiny ${TRAIN_GPT} --data text.txt --preset tiny --seq 32 --batch 4 --threads
 set(two ${tiny} --steps 2)
 set(four ${tiny} --steps 4)
 accepted(${two} --out run)
+
+# A folder that holds another run.
+refused(2 "run holds a run saved at step 2: add --resume run to go on, choose another --out, or give --overwrite"
+        ${four} --out run)
+accepted(${two} --out run --overwrite)
 
 # Usage.
 refused(2 "--no-such is no flag.*see --help" ${two} --out new --no-such)
@@ -206,6 +232,13 @@ refused(1 "no usable checkpoint in missing: check the path" ${GENERATE} --checkp
 refused(1 "no usable checkpoint in hollow: check the path" ${GENERATE} --checkpoint hollow)
 refused(1 "no usable checkpoint in damaged/checkpoint, take another copy" ${GENERATE} --checkpoint damaged)
 refused(1 "not.safetensors" ${GENERATE} --checkpoint not.safetensors)
+
+# Where the default text is not.
+refused(1 "heddle's own text, which is not in this folder: start in heddle's folder, or give --data PATH"
+        ${TRAIN_GPT} --preset tiny --out new)
+refused(1 "in folders only files that end in .hpp .cpp .* count" ${TRAIN_GPT} --data hollow --out new)
+
+killed_run()
 
 # What looks wrong and is not.
 accepted(${two} --pp 2 --microbatches 1)

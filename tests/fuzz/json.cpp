@@ -2,6 +2,7 @@
 #include "fuzz.hpp"
 
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 
 #include <memory>
 

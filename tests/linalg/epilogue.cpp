@@ -3,6 +3,7 @@
 
 #include <heddle/core/math.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/epilogue_activation.hpp>
 
 using namespace heddle;
 
@@ -76,6 +77,27 @@ TEMPLATE_LIST_TEST_CASE("epilogue: a lambda of the user that sees rows and colum
     return select(splat<V>(static_cast<float>(n > 0 ? row : -1)) < x, x, splat<V>(-1.0f));
   };
   require_applied(setup.exec, f, [](float x, index_t row, index_t) { return static_cast<float>(row) < x ? x : -1.0f; });
+}
+
+TEMPLATE_LIST_TEST_CASE("epilogue: a lambda of the user with memory of its own", "[linalg]", test::executor_cases) {
+  TestType setup;
+  std::vector<float> const factors = test::random_floats(70, 6, 1);
+  // begin epilogue_with_memory
+  float const* const scale = factors.data();  // one factor for each column
+  auto const scaled = [scale](auto const& v, index_t, index_t col, index_t n) HEDDLE_LAMBDA {
+    return mul(v, epilogue::load_like(v, scale + col, n));
+  };
+  // end epilogue_with_memory
+  require_applied(setup.exec, scaled, [&](float x, index_t, index_t col) {
+    return mul(x, factors[static_cast<std::size_t>(col)]);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("epilogue: activations have the bits of their formulas", "[linalg]", test::executor_cases) {
+  TestType setup;
+  require_applied(setup.exec, epilogue::gelu, [](float x, index_t, index_t) { return gelu_tanh_value{}(x); });
+  require_applied(setup.exec, epilogue::gelu_erf, [](float x, index_t, index_t) { return gelu_erf_value{}(x); });
+  require_applied(setup.exec, epilogue::silu, [](float x, index_t, index_t) { return silu_value{}(x); });
 }
 
 TEMPLATE_LIST_TEST_CASE("epilogue: bf16 bias and residual widen, the result is rounded once", "[linalg]",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/checkpoint/detail/utf8.hpp>
 #include <heddle/checkpoint/json.hpp>
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/model/bpe.hpp>
 #include <heddle/model/detail/gpt2_pieces.hpp>
 

@@ -167,4 +167,13 @@ TEMPLATE_TEST_CASE("a save of ours comes back with its description", "[model]", 
       differing += !(w.values(i)(e) == static_cast<TestType>(saved.values(i)(e)));
   CHECK(differing == 0);
   CHECK(w.is_alias(w.list().records().size() - 1));
+
+  // The file of the only rank is a whole model, with state of the optimizer beside.
+  std::string const save = folder / "checkpoint/" + checkpoint::folder_name(manifest.id) + "/";
+  model::weights<TestType> alone(exec, model::llama(found.sizes));
+  REQUIRE(alone.load(model::open_any(save + checkpoint::file_name(0))));
+  differing = 0;
+  for (std::size_t i = 0; i < w.list().records().size(); ++i)
+    for (index_t e = 0; e < w.values(i).size(); ++e) differing += !(w.values(i)(e) == alone.values(i)(e));
+  CHECK(differing == 0);
 }

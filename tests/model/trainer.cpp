@@ -209,6 +209,9 @@ TEST_CASE("options that no run can have are refused", "[model]") {
   o.microbatches = 2;
   CHECK_THROWS_AS(train_tiny<compute>(tiny_model(), o, 1), contract_error);
   o = test::tiny_options(1, 1);
+  o.policy.storage = storage_policy::bf16;
+  CHECK_THROWS_WITH(train_tiny<compute>(tiny_model(), o, 1), test::has_text("policy.storage must name the type"));
+  o = test::tiny_options(1, 1);
   o.mesh.tp = 2;
   CHECK_THROWS_AS(model::check(o), contract_error);
   model::decoder_sizes s = test::tiny_sizes();

@@ -29,6 +29,16 @@ macro(build_and_run project)
   must(${binary}/user)
 endmacro()
 
+# kernels_of(<file> <classes> <out>): the kernels in the symbol table of an object or library, sorted.
+function(kernels_of file classes out)
+  must(${NM} ${file})
+  string(REGEX MATCHALL " ${classes} _ZN6heddle6detail8compiledI[^\n]*3run[^\n]*" symbols "${output}")
+  list(TRANSFORM symbols REPLACE "^ . " "")
+  list(REMOVE_DUPLICATES symbols)
+  list(SORT symbols)
+  set(${out} "${symbols}" PARENT_SCOPE)
+endfunction()
+
 set(prefix ${SCRATCH}/prefix)
 
 if(CASE STREQUAL "install")
@@ -37,6 +47,28 @@ if(CASE STREQUAL "install")
 
 elseif(CASE STREQUAL "core")
   build_and_run(core -DCMAKE_PREFIX_PATH=${prefix})
+
+elseif(CASE STREQUAL "kernels")
+  # A file with the library's flags takes every kernel of the library and compiles none; one with other flags takes
+  # none. The program holds both.
+  build_and_run(kernels -DCMAKE_PREFIX_PATH=${prefix} "-DCMAKE_CXX_FLAGS=${KERNEL_FLAGS}")
+  file(GLOB_RECURSE library ${prefix}/*heddle_kernels*)
+  kernels_of(${library} "[TWV]" held)
+  set(objects ${binary}/CMakeFiles/user.dir)
+  kernels_of(${objects}/same_flags.cpp.o "U" taken)
+  kernels_of(${objects}/same_flags.cpp.o "[TWV]" compiled)
+  kernels_of(${objects}/other_flags.cpp.o "U" taken_by_other)
+  kernels_of(${objects}/other_flags.cpp.o "[TWV]" compiled_by_other)
+  if(NOT held OR NOT held STREQUAL taken OR compiled)
+    set(unused ${held})
+    list(REMOVE_ITEM unused ${taken})
+    list(JOIN unused "\n" unused)
+    list(JOIN compiled "\n" compiled)
+    message(FATAL_ERROR "The library (${library}) holds these for nobody:\n${unused}\nand not these:\n${compiled}")
+  endif()
+  if(taken_by_other OR NOT compiled_by_other)
+    message(FATAL_ERROR "a file with other flags takes ${taken_by_other} and compiles ${compiled_by_other}")
+  endif()
 
 elseif(CASE STREQUAL "openmp")
   build_and_run(openmp -DCMAKE_PREFIX_PATH=${prefix})

@@ -10,7 +10,7 @@ enum class traffic : int {
   point_to_point,
   barrier,
   broadcast,
-  reduce,
+  reduce_to_root,
   all_reduce,
   reduce_scatter,
   all_gather,

@@ -24,6 +24,9 @@ namespace detail {
 inline constexpr int exact_sum_lowest = -298;  // the exponent of the unit: the square of the least subnormal
 inline constexpr index_t exact_sum_infinite = exact_sum_digits, exact_sum_nan = exact_sum_digits + 1;
 
+/// 128 bits, which neither language standard nor `-Wpedantic` knows.
+__extension__ typedef unsigned __int128 exact_sum_wide;
+
 /// Adds x * x; each digit grows by less than 2^32.
 HEDDLE_FN void exact_add_square(std::uint64_t* words, float x) noexcept {
   std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, x);
@@ -35,7 +38,7 @@ HEDDLE_FN void exact_add_square(std::uint64_t* words, float x) noexcept {
   // x = m 2^(e - 149) with e >= 0, so the square is m^2 2^(2e) units.
   std::uint64_t const m = exponent ? fraction | 0x800000u : fraction;
   int const shift = 2 * static_cast<int>(exponent ? exponent - 1 : 0);
-  unsigned __int128 const square = static_cast<unsigned __int128>(m * m) << (shift % 32);
+  exact_sum_wide const square = static_cast<exact_sum_wide>(m * m) << (shift % 32);
   std::uint64_t* const at = words + shift / 32;
   at[0] += static_cast<std::uint32_t>(square);
   at[1] += static_cast<std::uint32_t>(square >> 32);
@@ -73,7 +76,7 @@ struct exact_bins {
     for (int exponent = 0; exponent < 255; ++exponent) {
       int const shift = 2 * (exponent != 0 ? exponent - 1 : 0);
       for (int set = 0; set < 4; ++set) {
-        unsigned __int128 const sum = static_cast<unsigned __int128>(bin[set][exponent]) << (shift % 32);
+        exact_sum_wide const sum = static_cast<exact_sum_wide>(bin[set][exponent]) << (shift % 32);
         std::uint64_t* const at = words + shift / 32;
         at[0] += static_cast<std::uint32_t>(sum);
         at[1] += static_cast<std::uint32_t>(sum >> 32);
@@ -112,7 +115,7 @@ HEDDLE_FN T exact_round(std::uint64_t const* words) noexcept {
   index_t top = exact_sum_digits - 1;
   while (top > 0 && words[top] == 0) --top;
   // 96 bits from the top digit hold at least 65 significant ones; what lies below only breaks ties.
-  unsigned __int128 head = words[top];
+  exact_sum_wide head = words[top];
   for (index_t i = 1; i <= 2; ++i) head = head << 32 | (top >= i ? words[top - i] : 0);
   int const unit = static_cast<int>(32 * (top - 2)) + exact_sum_lowest;
   bool below = false;
@@ -123,8 +126,8 @@ HEDDLE_FN T exact_round(std::uint64_t const* words) noexcept {
   if (drop > 96) return T{0};                    // below half of the least subnormal
   std::uint64_t kept = static_cast<std::uint64_t>(head >> drop);
   if (drop > 0) {
-    unsigned __int128 const half = static_cast<unsigned __int128>(1) << (drop - 1);
-    unsigned __int128 const rest = head & ((half << 1) - 1);
+    exact_sum_wide const half = static_cast<exact_sum_wide>(1) << (drop - 1);
+    exact_sum_wide const rest = head & ((half << 1) - 1);
     if (rest > half || (rest == half && (below || (kept & 1)))) ++kept;
   }
   if (kept != 0 && 63 - __builtin_clzll(kept) + drop + unit >= past_largest) return static_cast<T>(__builtin_inf());

@@ -22,7 +22,7 @@ HEDDLE_FN auto make_reduce(traffic kind, index_t n, int root, int ranks, Op cons
   reduce_work<In, T, reduction_accumulator_t<Op, T>, operation> w(reduction_operation(op), reduce_shape{n, 0, false});
   w.post.call = make_call<T>(kind, n, root);
   w.post.call.op = hash_operation(op);
-  if (kind == traffic::reduce) w.require(root >= 0 && root < ranks, "the root must be a rank", root, ranks);
+  if (kind == traffic::reduce_to_root) w.require(root >= 0 && root < ranks, "the root must be a rank", root, ranks);
   return w;
 }
 }  // namespace detail
@@ -55,7 +55,7 @@ struct reduce_to_root_fn {
                             collective_options const& options = {}) const {
     using T = typename Out::value_type;
     static_assert(std::is_same_v<T, typename In::value_type>, "input and output have one element type");
-    auto w = detail::make_reduce<T, T>(traffic::reduce, in.size(), root, comm.size(), op);
+    auto w = detail::make_reduce<T, T>(traffic::reduce_to_root, in.size(), root, comm.size(), op);
     detail::set_input(w, in);
     if (comm.rank() == root) {
       detail::set_output(w, out);

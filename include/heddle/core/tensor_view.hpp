@@ -115,6 +115,13 @@ concept matrix_view = view_of_rank<V, 2>;
 template <class V>
 concept writable_view = any_view<V> && !std::is_const_v<typename std::remove_cvref_t<V>::element_type>;
 
+/// Whether dimension i of A and dimension j of B can have one size, as far as their types say.
+template <any_view A, any_view B>
+HEDDLE_HD_FN constexpr bool can_agree(std::size_t i, std::size_t j) noexcept {
+  index_t const a = A::extents_type::static_extent(i), b = B::extents_type::static_extent(j);
+  return a == dynamic || b == dynamic || a == b;
+}
+
 /// Forgets static sizes and adds const where asked: the one type that kernels are instantiated with.
 template <any_view V>
 HEDDLE_HD_FN constexpr auto canonical(V const& v) {

@@ -12,7 +12,8 @@ enum class order_policy {
   relaxed,     ///< no promise; today the order of repeatable
 };
 
-/// The type in which parameters and activations are stored; sums, moments and master copies are fp32.
+/// The type in which parameters and activations are stored; sums, moments and master copies are fp32. It describes the
+/// element type that a program was compiled for: a trainer refuses another.
 enum class storage_policy { fp32, bf16 };
 
 /// What is decided once for a run, the same on every rank.

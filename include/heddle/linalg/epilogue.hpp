@@ -5,6 +5,8 @@
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/tile/vec.hpp>
 
+#include <concepts>
+
 /// @file
 /// Epilogues: callables that a matrix product applies to its finished elements before they are stored.
 ///
@@ -23,10 +25,16 @@ struct no_epilogue {
   }
 };
 
+/// Whether an epilogue of products that are accumulated in T takes both forms of `value`.
+template <class F, class T>
+concept matmul_epilogue = std::invocable<F const&, T const&, index_t, index_t, index_t> &&
+                          std::invocable<F const&, vec<T, 16 / sizeof(T)> const&, index_t, index_t, index_t>;
+
 namespace epilogue {
 
-namespace detail {
-/// n elements that lie one after the other, in the type of `like`.
+/// What an epilogue reads from memory of its own: n elements that lie one after the other, in the type of `value`.
+///
+/// Types: T is any storage type; narrow ones widen. Pre: `from` has n elements. Post: lanes from n on are unspecified.
 template <class V, class T>
 HEDDLE_TILE V load_like(V const&, T const* from, index_t n) {
   if constexpr (std::is_arithmetic_v<V>)
@@ -34,7 +42,6 @@ HEDDLE_TILE V load_like(V const&, T const* from, index_t n) {
   else
     return load_as<V>(from, n);
 }
-}  // namespace detail
 
 /// Adds a row vector: value + bias[col].
 template <class T>
@@ -42,7 +49,7 @@ struct add_bias {
   T const* bias;
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t, index_t col, index_t n) const {
-    return value + detail::load_like(value, bias + col, n);
+    return value + load_like(value, bias + col, n);
   }
 };
 template <class T>
@@ -55,7 +62,7 @@ struct add_residual {
   index_t row_stride;
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
-    return value + detail::load_like(value, data + row * row_stride + col, n);
+    return value + load_like(value, data + row * row_stride + col, n);
   }
 };
 template <class T>

@@ -17,6 +17,8 @@ struct gemv_fn {
   template <executor E, matrix_view A, vector_view X, vector_view Y>
     requires matmul_elements<A, X, Y>
   HEDDLE_FN void operator()(E& exec, A const& a, X const& x, Y const& y, matmul_options const& options = {}) const {
+    static_assert(can_agree<A, Y>(0, 0), "gemv: y must have the rows of a");
+    static_assert(can_agree<A, X>(1, 0), "gemv: x must have the columns of a");
     HEDDLE_EXPECTS(a.extent(0) == y.extent(0), "gemv: y must have the rows of a", a.extent(0), y.extent(0));
     HEDDLE_EXPECTS(a.extent(1) == x.extent(0), "gemv: x must have the columns of a", a.extent(1), x.extent(0));
     matmul(exec, a, column(x), column(y), options);

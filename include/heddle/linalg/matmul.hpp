@@ -43,7 +43,16 @@ struct matmul_fn {
              matmul_elements<A, B, C>)
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, matmul_options const& options = {},
                             Epilogue const& epilogue = {}) const {
-    if constexpr (A::rank() == 2) {
+    constexpr std::size_t rows = A::rank() - 2, columns = A::rank() - 1;
+    static_assert(can_agree<A, C>(rows, rows), "matmul: a and c must have the same rows");
+    static_assert(can_agree<B, C>(columns, columns), "matmul: b and c must have the same columns");
+    static_assert(can_agree<A, B>(columns, rows), "matmul: the columns of a must be the rows of b");
+    constexpr bool fits = matmul_epilogue<Epilogue, accumulator_t<typename A::value_type>>;
+    static_assert(fits, "an epilogue takes numbers and vectors: write "
+                        "[](auto const& v, index_t row, index_t col, index_t n) HEDDLE_LAMBDA");
+    if constexpr (!fits) {
+      return;
+    } else if constexpr (A::rank() == 2) {
       (*this)(exec, as_batch(a), as_batch(b), as_batch(c), options, epilogue);
     } else {
       HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(0) == c.extent(0), "matmul: batch extents must agree",

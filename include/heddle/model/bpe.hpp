@@ -32,16 +32,17 @@ struct byte_alphabet {
   byte_alphabet& operator=(byte_alphabet const&) = delete;
   HEDDLE_FN ~byte_alphabet() = default;
 
-  /// The bytes that a text of stand-ins means; false where it has another character. Pre: the text is UTF-8.
+  /// The bytes that a text of stand-ins means; false where it has another character.
   HEDDLE_FN bool bytes_of(std::string_view text, std::string& out) const {
     out.clear();
     for (std::size_t at = 0; at < text.size();) {
       unsigned const first = static_cast<unsigned char>(text[at]);
       std::uint32_t c = first;
-      if (first >= 0xe0) return false;  // beyond the alphabet
       if (first >= 0x80) {
-        if (at + 1 >= text.size()) return false;
-        c = ((first & 0x1f) << 6) | (static_cast<unsigned char>(text[at + 1]) & 0x3f);
+        if (first < 0xc2 || first >= 0xe0 || at + 1 >= text.size()) return false;  // no UTF-8, or beyond the alphabet
+        unsigned const next = static_cast<unsigned char>(text[at + 1]);
+        if ((next & 0xc0) != 0x80) return false;
+        c = ((first & 0x1f) << 6) | (next & 0x3f);
       }
       if (c >= 324 || byte[c] < 0) return false;
       out += static_cast<char>(byte[c]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/core/bf16.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/exec/plan.hpp>
@@ -15,10 +16,12 @@ namespace heddle::model {
 
 /// One rank of a training run over a mesh <pp, dp>: its stage, its memory and its step.
 ///
-/// Types: T is the storage type of parameters and activations; gradients, moments and masters are fp32.
-/// Errors: contract_error for options that can't be; `error` from communication. A failure before the commit point of a
-/// step leaves parameters unchanged. Destroyed by an exception, it first marks the group as failed, so that no peer
-/// waits for it, then lets its queues run dry, and only then frees memory.
+/// Types: T is the storage type of parameters and activations, float or bf16 as `policy.storage` says; gradients,
+/// moments and masters are fp32.
+/// Errors: contract_error for options that can't be, or a storage policy that isn't that of T; `error` from
+/// communication. A failure before the commit point of a step leaves parameters unchanged. Destroyed by an exception,
+/// it first marks the group as failed, so that no peer waits for it, then lets its queues run dry, and only then frees
+/// what it holds.
 /// Sync: construction and `step` are collective over all ranks.
 /// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
 template <class Model, class T, executor Compute, failable_communicator Comm>
@@ -163,6 +166,10 @@ class trainer {
 
   static HEDDLE_FN trainer_options const& checked(trainer_options const& o, Comm const& world) {
     check(o);
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, bf16>, "a trainer stores float or bf16");
+    HEDDLE_EXPECTS(o.policy.storage == (std::is_same_v<T, float> ? storage_policy::fp32 : storage_policy::bf16),
+                   "policy.storage must name the type that the trainer stores: fp32 for float, bf16 for bf16",
+                   static_cast<int>(o.policy.storage), sizeof(T));
     HEDDLE_EXPECTS(world.size() == o.mesh.ranks(), "the mesh must have as many ranks as the communicator",
                    o.mesh.ranks(), world.size());
     return o;

@@ -16,11 +16,13 @@
 namespace heddle::model {
 
 /// Entries that published files hold beside the parameters, which loading passes over: causal masks of GPT-2
-/// ("*.attn.bias", "*.attn.masked_bias"), rotary tables of Llama ("*.rotary_emb.inv_freq"), and a copy of the head
-/// ("lm_head.weight") where the model ties it to the token table.
+/// ("*.attn.bias", "*.attn.masked_bias"), rotary tables of Llama ("*.rotary_emb.inv_freq"), a copy of the head
+/// ("lm_head.weight") where the model ties it to the token table, and state of an optimizer ("*|*") in the file of a
+/// rank that is read by itself.
 HEDDLE_FN bool is_passed_over(std::string_view name, bool tied) {
   for (std::string_view ending : {".attn.bias", ".attn.masked_bias", ".rotary_emb.inv_freq"})
     if (name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending) return true;
+  if (name.find('|') != std::string_view::npos) return true;
   return tied && name == "lm_head.weight";
 }
 

@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/transform.hpp>
 #include <heddle/core/math.hpp>
+#include <heddle/core/math_activation.hpp>
 
 namespace heddle {
 namespace nn {
@@ -12,26 +13,13 @@ enum class gelu_form { tanh, erf };
 
 namespace detail {
 
-// sqrt(2/pi) and 1/sqrt(2), rounded once to the type of the value.
-template <class V>
-HEDDLE_TILE V constant(double c) {
-  return splat<V>(static_cast<lane_t<V>>(c));
-}
+using heddle::detail::constant;
 
-struct gelu_tanh_value {
-  static constexpr index_t flops = 9;
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V>
-  HEDDLE_TILE V operator()(V x) const {
-    V const inner = mul(constant<V>(0.79788456080286535588), fma(mul(constant<V>(0.044715), mul(x, x)), x, x));
-    return mul(mul(constant<V>(0.5), x), constant<V>(1) + tanh(inner));
-  }
-};
 struct gelu_tanh_gradient {
   static constexpr index_t flops = 18;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V x, V dy) const {
+  HEDDLE_TILE V operator()(V const& x, V const& dy) const {
     V const square = mul(x, x);
     V const t = tanh(mul(constant<V>(0.79788456080286535588), fma(mul(constant<V>(0.044715), square), x, x)));
     V const slope = mul(constant<V>(0.79788456080286535588), fma(constant<V>(0.134145), square, constant<V>(1)));
@@ -40,19 +28,11 @@ struct gelu_tanh_gradient {
     return mul(dy, left + right);
   }
 };
-struct gelu_erf_value {
-  static constexpr index_t flops = 5;
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V>
-  HEDDLE_TILE V operator()(V x) const {
-    return mul(mul(constant<V>(0.5), x), constant<V>(1) + erf(mul(x, constant<V>(0.70710678118654752440))));
-  }
-};
 struct gelu_erf_gradient {
   static constexpr index_t flops = 11;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V x, V dy) const {
+  HEDDLE_TILE V operator()(V const& x, V const& dy) const {
     V const phi = mul(constant<V>(0.5), constant<V>(1) + erf(mul(x, constant<V>(0.70710678118654752440))));
     V const density = mul(constant<V>(0.39894228040143267794), exp(mul(constant<V>(-0.5), mul(x, x))));
     return mul(dy, fma(x, density, phi));
@@ -60,22 +40,14 @@ struct gelu_erf_gradient {
 };
 
 template <class V>
-HEDDLE_TILE V sigmoid(V x) {
+HEDDLE_TILE V sigmoid(V const& x) {
   return constant<V>(1) / (constant<V>(1) + exp(-x));
 }
-struct silu_value {
-  static constexpr index_t flops = 3;
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V>
-  HEDDLE_TILE V operator()(V x) const {
-    return x / (constant<V>(1) + exp(-x));
-  }
-};
 struct silu_gradient {
   static constexpr index_t flops = 8;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V x, V dy) const {
+  HEDDLE_TILE V operator()(V const& x, V const& dy) const {
     V const s = sigmoid(x);
     return mul(dy, mul(s, fma(x, constant<V>(1) - s, constant<V>(1))));
   }
@@ -84,7 +56,7 @@ struct swiglu_value {
   static constexpr index_t flops = 4;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V gate, V up) const {
+  HEDDLE_TILE V operator()(V const& gate, V const& up) const {
     return mul(silu_value{}(gate), up);
   }
 };
@@ -92,7 +64,7 @@ struct swiglu_gate_gradient {
   static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
-  HEDDLE_TILE V operator()(V gate, V up, V dy) const {
+  HEDDLE_TILE V operator()(V const& gate, V const& up, V const& dy) const {
     return silu_gradient{}(gate, mul(dy, up));
   }
 };
@@ -110,9 +82,9 @@ struct gelu_fn {
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y, gelu_form form = gelu_form::tanh) const {
     if (form == gelu_form::tanh)
-      heddle::detail::transform_as(exec, "gelu", y, detail::gelu_tanh_value{}, x);
+      heddle::detail::transform_as(exec, "gelu", y, gelu_tanh_value{}, x);
     else
-      heddle::detail::transform_as(exec, "gelu", y, detail::gelu_erf_value{}, x);
+      heddle::detail::transform_as(exec, "gelu", y, gelu_erf_value{}, x);
   }
 };
 inline constexpr gelu_fn gelu{};
@@ -136,7 +108,7 @@ struct silu_fn {
   template <executor E, matrix_view X, matrix_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
-    heddle::detail::transform_as(exec, "silu", y, detail::silu_value{}, x);
+    heddle::detail::transform_as(exec, "silu", y, silu_value{}, x);
   }
 };
 inline constexpr silu_fn silu{};

@@ -21,7 +21,7 @@ struct cross_entropy_options {
 namespace detail {
 
 template <class V>
-HEDDLE_TILE V capped(V x, lane_t<V> cap) {
+HEDDLE_TILE V capped(V const& x, lane_t<V> cap) {
   return cap > 0 ? mul(splat<V>(cap), tanh(x / splat<V>(cap))) : x;
 }
 
@@ -62,28 +62,38 @@ struct cross_entropy_program {
     value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
     // The cap rises with its argument, so that of the largest logit is the peak.
     ctx.reduce_of(s.peak, tile::pass, maximum<value>{}, in);
-    ctx.map(s.peak, [c](auto v) HEDDLE_LAMBDA { return softmax_base(capped(v, c)); }, s.peak);
-    ctx.reduce_of(s.lse, [c](auto v, auto m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, plus<value>{}, in,
-                  s.peak);
-    ctx.map(s.lse, [](auto t, auto m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
+    ctx.map(
+        s.peak, [c](auto const& v) HEDDLE_LAMBDA { return softmax_base(capped(v, c)); }, s.peak);
+    ctx.reduce_of(
+        s.lse, [c](auto const& v, auto const& m) HEDDLE_LAMBDA { return exp(capped(v, c) - m); }, plus<value>{}, in,
+        s.peak);
+    ctx.map(
+        s.lse, [](auto const& t, auto const& m) HEDDLE_LAMBDA { return m + log(t); }, s.lse, s.peak);
     ctx.store(lse, row, s.lse);
     // Selecting, not multiplying: a logit of another class may be infinite.
-    ctx.reduce_of(s.hit, [](auto v, auto hot) HEDDLE_LAMBDA {
-      using V = decltype(v);
-      return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
-    }, plus<value>{}, in, ctx.template one_hot<value>(targets, row));
+    ctx.reduce_of(
+        s.hit,
+        [](auto const& v, auto const& hot) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(v)>;
+          return select(hot == splat<V>(value(1)), v, splat<V>(value(0)));
+        },
+        plus<value>{}, in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
-      ctx.reduce_of(s.mean, [c](auto v) HEDDLE_LAMBDA { return capped(v, c); }, plus<value>{}, in);
+      ctx.reduce_of(
+          s.mean, [c](auto const& v) HEDDLE_LAMBDA { return capped(v, c); }, plus<value>{}, in);
     else
       ctx.fill(s.mean, value(0));
-    ctx.map(s.loss, [c, keep, spread, z, n](auto l, auto hit, auto sum) HEDDLE_LAMBDA {
-      using V = decltype(l);
-      V loss = l - capped(hit, c);
-      if (spread != value(0)) loss = mul(splat<V>(keep), loss) + mul(splat<V>(spread), l - sum / splat<V>(n));
-      if (z != value(0)) loss = loss + mul(splat<V>(z), mul(l, l));
-      // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
-      return select(l == splat<V>(value(lowest)), splat<V>(-value(lowest)), loss);
-    }, s.lse, s.hit, s.mean);
+    ctx.map(
+        s.loss,
+        [c, keep, spread, z, n](auto const& l, auto const& hit, auto const& sum) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(l)>;
+          V y = l - capped(hit, c);
+          if (spread != value(0)) y = mul(splat<V>(keep), y) + mul(splat<V>(spread), l - sum / splat<V>(n));
+          if (z != value(0)) y = y + mul(splat<V>(z), mul(l, l));
+          // A row of -inf gives its target probability 0, and -inf - -inf would be NaN.
+          return select(l == splat<V>(value(lowest)), splat<V>(-value(lowest)), y);
+        },
+        s.lse, s.hit, s.mean);
     ctx.store(loss, row, s.loss);
     clear_ignored(ctx, row);
   }
@@ -148,21 +158,24 @@ struct cross_entropy_backward_program {
     ctx.sync();
     value const c = cap, keep = value(1) - smoothing, z2 = value(2) * z_loss;
     value const spread = smoothing / static_cast<value>(classes);
-    ctx.map_to(ctx.ref(dlogits, row, 0, classes),
-               [c, keep, spread, z2](auto v, auto hot, auto l, auto factor) HEDDLE_LAMBDA {
-                 using V = decltype(v);
-                 V const t = capped(v, c);
-                 V const p = exp(t - l);
-                 V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
-                 if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
-                 V const none = splat<V>(value(0));
-                 return select(factor == none, none, select(l == splat<V>(value(lowest)), none, mul(factor, g)));
-               }, ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
-               s.factor);
+    ctx.map_to(
+        ctx.ref(dlogits, row, 0, classes),
+        [c, keep, spread, z2](auto const& v, auto const& hot, auto const& l, auto const& factor) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(v)>;
+          V const t = capped(v, c);
+          V const p = exp(t - l);
+          V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
+          if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
+          V const none = splat<V>(value(0));
+          return select(factor == none, none, select(l == splat<V>(value(lowest)), none, mul(factor, g)));
+        },
+        ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
+        s.factor);
     index_t const padding = dlogits.extent(1) - classes;
     if (padding > 0)
-      ctx.map_to(ctx.ref(dlogits, row, classes, padding),
-                 [](auto v) HEDDLE_LAMBDA { return splat<decltype(v)>(value(0)); }, s.factor);
+      ctx.map_to(
+          ctx.ref(dlogits, row, classes, padding),
+          [](auto const& v) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(v)>>(value(0)); }, s.factor);
   }
 };
 

@@ -93,7 +93,9 @@ struct embedding_weight_program {
     index_t const hi = lo + block < dtable.extent(0) ? lo + block : dtable.extent(0);
     index_t const width = dtable.extent(1);
     for (index_t v = lo; v < hi; ++v)
-      ctx.map_to(row_of(v), [](auto g) HEDDLE_LAMBDA { return splat<decltype(g)>(value(0)); }, row_of(v));
+      ctx.map_to(
+          row_of(v), [](auto const& g) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(g)>>(value(0)); },
+          row_of(v));
     for (index_t row = 0; row < dy.extent(0); ++row) {
       index_t const key = sequence > 0 ? row % sequence : index_t{tokens(row)};
       if (key < lo || key >= hi) continue;

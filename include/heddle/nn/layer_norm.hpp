@@ -45,19 +45,25 @@ struct layer_norm_program {
     value const n = static_cast<value>(x.extent(1)), eps = epsilon;
     // Two passes: E[x^2] - E[x]^2 would cancel where the mean is large.
     ctx.reduce_of(s.mean, tile::pass, plus<value>{}, in);
-    ctx.map(s.mean, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.mean);
-    ctx.reduce_of(s.rstd, [](auto v, auto m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, plus<value>{}, in,
-                  s.mean);
-    ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
-      using V = decltype(t);
-      return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
-    }, s.rstd);
+    ctx.map(
+        s.mean, [n](auto const& t) HEDDLE_LAMBDA { return t / splat<std::remove_cvref_t<decltype(t)>>(n); }, s.mean);
+    ctx.reduce_of(
+        s.rstd, [](auto const& v, auto const& m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, plus<value>{}, in,
+        s.mean);
+    ctx.map(
+        s.rstd,
+        [n, eps](auto const& t) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(t)>;
+          return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+        },
+        s.rstd);
     ctx.store(mean, row, s.mean);
     ctx.store(rstd, row, s.rstd);
     ctx.map_to(
         ctx.ref(y, row, 0, y.extent(1)),
-        [](auto v, auto m, auto r, auto w, auto b) HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); }, in, s.mean,
-        s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
+        [](auto const& v, auto const& m, auto const& r, auto const& w, auto const& b)
+            HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); },
+        in, s.mean, s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
   }
 };
 
@@ -99,17 +105,20 @@ struct layer_norm_backward_program {
     auto const w = ctx.ref_row(weight, 0);
     auto const m = ctx.ref_column(mean, row), r = ctx.ref_column(rstd, row);
     value const n = static_cast<value>(x.extent(1));
-    auto const by_n = [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); };
+    auto const by_n = [n](auto const& t) HEDDLE_LAMBDA { return t / splat<std::remove_cvref_t<decltype(t)>>(n); };
     ctx.reduce_of(s.g, multiplies<>{}, plus<value>{}, gradient, w);
     ctx.map(s.g, by_n, s.g);
-    ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto m_, auto r_) HEDDLE_LAMBDA {
-      return mul(mul(g, w_), mul(v - m_, r_));
-    }, plus<value>{}, in, gradient, w, m, r);
+    ctx.reduce_of(
+        s.gx,
+        [](auto const& v, auto const& g, auto const& w_, auto const& m_, auto const& r_)
+            HEDDLE_LAMBDA { return mul(mul(g, w_), mul(v - m_, r_)); },
+        plus<value>{}, in, gradient, w, m, r);
     ctx.map(s.gx, by_n, s.gx);
-    ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
-               [](auto v, auto g, auto w_, auto m_, auto r_, auto a, auto b) HEDDLE_LAMBDA {
-                 return mul(r_, (mul(g, w_) - a) - mul(mul(v - m_, r_), b));
-               }, in, gradient, w, m, r, s.g, s.gx);
+    ctx.map_to(
+        ctx.ref(dx, row, 0, dx.extent(1)),
+        [](auto const& v, auto const& g, auto const& w_, auto const& m_, auto const& r_, auto const& a, auto const& b)
+            HEDDLE_LAMBDA { return mul(r_, (mul(g, w_) - a) - mul(mul(v - m_, r_), b)); },
+        in, gradient, w, m, r, s.g, s.gx);
   }
 };
 
@@ -142,8 +151,9 @@ struct layer_norm_weight_program {
     index_t const column = ctx.tile() * Ctx::strip;
     auto const gradient = ctx.ref_strip(dy, column);
     ctx.reduce_strip(
-        dweight, column, [](auto g, auto v, auto m, auto r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); }, plus<value>{},
-        gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0), ctx.ref_column(rstd, 0));
+        dweight, column,
+        [](auto const& g, auto const& v, auto const& m, auto const& r) HEDDLE_LAMBDA { return mul(g, mul(v - m, r)); },
+        plus<value>{}, gradient, ctx.ref_strip(x, column), ctx.ref_column(mean, 0), ctx.ref_column(rstd, 0));
     ctx.reduce_strip(dbias, column, tile::pass, plus<value>{}, gradient);
   }
 };

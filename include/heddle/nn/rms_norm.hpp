@@ -42,15 +42,20 @@ struct rms_norm_program {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     value const n = static_cast<value>(x.extent(1)), eps = epsilon;
-    ctx.reduce_of(s.rstd, [](auto v) HEDDLE_LAMBDA { return mul(v, v); }, plus<value>{}, in);
-    ctx.map(s.rstd, [n, eps](auto t) HEDDLE_LAMBDA {
-      using V = decltype(t);
-      return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
-    }, s.rstd);
+    ctx.reduce_of(
+        s.rstd, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<value>{}, in);
+    ctx.map(
+        s.rstd,
+        [n, eps](auto const& t) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(t)>;
+          return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+        },
+        s.rstd);
     ctx.store(rstd, row, s.rstd);
-    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)),
-               [](auto v, auto r, auto w) HEDDLE_LAMBDA { return mul(mul(v, r), w); }, in, s.rstd,
-               ctx.ref_row(weight, 0));
+    ctx.map_to(
+        ctx.ref(y, row, 0, y.extent(1)),
+        [](auto const& v, auto const& r, auto const& w) HEDDLE_LAMBDA { return mul(mul(v, r), w); }, in, s.rstd,
+        ctx.ref_row(weight, 0));
   }
 };
 
@@ -92,13 +97,18 @@ struct rms_norm_backward_program {
     auto const w = ctx.ref_row(weight, 0);
     auto const r = ctx.ref_column(rstd, row);
     value const n = static_cast<value>(x.extent(1));
-    ctx.reduce_of(s.gx, [](auto v, auto g, auto w_, auto r_) HEDDLE_LAMBDA { return mul(mul(g, w_), mul(v, r_)); },
-                  plus<value>{}, in, gradient, w, r);
-    ctx.map(s.gx, [n](auto t) HEDDLE_LAMBDA { return t / splat<decltype(t)>(n); }, s.gx);
-    ctx.map_to(ctx.ref(dx, row, 0, dx.extent(1)),
-               [](auto v, auto g, auto w_, auto r_, auto b) HEDDLE_LAMBDA {
-                 return mul(r_, mul(g, w_) - mul(mul(v, r_), b));
-               }, in, gradient, w, r, s.gx);
+    ctx.reduce_of(
+        s.gx,
+        [](auto const& v, auto const& g, auto const& w_, auto const& r_)
+            HEDDLE_LAMBDA { return mul(mul(g, w_), mul(v, r_)); },
+        plus<value>{}, in, gradient, w, r);
+    ctx.map(
+        s.gx, [n](auto const& t) HEDDLE_LAMBDA { return t / splat<std::remove_cvref_t<decltype(t)>>(n); }, s.gx);
+    ctx.map_to(
+        ctx.ref(dx, row, 0, dx.extent(1)),
+        [](auto const& v, auto const& g, auto const& w_, auto const& r_, auto const& b)
+            HEDDLE_LAMBDA { return mul(r_, mul(g, w_) - mul(mul(v, r_), b)); },
+        in, gradient, w, r, s.gx);
   }
 };
 
@@ -129,9 +139,9 @@ struct rms_norm_weight_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const column = ctx.tile() * Ctx::strip;
-    ctx.reduce_strip(dweight, column, [](auto g, auto v, auto r) HEDDLE_LAMBDA { return mul(g, mul(v, r)); },
-                     plus<value>{}, ctx.ref_strip(dy, column), ctx.ref_strip(x, column),
-                     ctx.ref_column(rstd, 0));
+    ctx.reduce_strip(
+        dweight, column, [](auto const& g, auto const& v, auto const& r) HEDDLE_LAMBDA { return mul(g, mul(v, r)); },
+        plus<value>{}, ctx.ref_strip(dy, column), ctx.ref_strip(x, column), ctx.ref_column(rstd, 0));
   }
 };
 

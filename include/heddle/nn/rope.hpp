@@ -100,9 +100,14 @@ struct rope_program {
       auto const a = ctx.ref(in, token, at, half), b = ctx.ref(in, token, at + half, half);
       ctx.map_to(
           ctx.ref(out, token, at, half),
-          [](auto a_, auto b_, auto c_, auto s_) HEDDLE_LAMBDA { return fma(a_, c_, -mul(b_, s_)); }, a, b, c, s);
-      ctx.map_to(ctx.ref(out, token, at + half, half),
-                 [](auto a_, auto b_, auto c_, auto s_) HEDDLE_LAMBDA { return fma(b_, c_, mul(a_, s_)); }, a, b, c, s);
+          [](auto const& a_, auto const& b_, auto const& c_, auto const& s_)
+              HEDDLE_LAMBDA { return fma(a_, c_, -mul(b_, s_)); },
+          a, b, c, s);
+      ctx.map_to(
+          ctx.ref(out, token, at + half, half),
+          [](auto const& a_, auto const& b_, auto const& c_, auto const& s_)
+              HEDDLE_LAMBDA { return fma(b_, c_, mul(a_, s_)); },
+          a, b, c, s);
     }
     index_t const rest = heads * 2 * half, width = x.extent(1) - rest;
     if (width > 0) ctx.map_to(ctx.ref(out, token, rest, width), tile::pass, ctx.ref(in, token, rest, width));

@@ -61,7 +61,7 @@ struct adam {
 
   /// Pre: betas in [0, 1), eps >= 0; spans contiguous and of one length; `applied` one element. In place: p and state.
   template <executor E, std::floating_point T, class Space>
-  HEDDLE_FN void step(E& exec, view<T, 1, Space> p, view<T const, 1, Space> g,
+  HEDDLE_FN void step(E& exec, view<T, 1, Space> p, std::type_identity_t<view<T const, 1, Space>> g,
                       state_views<T, 2, Space> const& state, view<index_t, 1, Space> applied,
                       step_args<T> const& args) const {
     HEDDLE_EXPECTS(beta1 >= 0 && beta1 < 1 && beta2 >= 0 && beta2 < 1, "the betas lie in [0, 1)", beta1, beta2);

@@ -88,10 +88,10 @@ class flat_layout {
     HEDDLE_EXPECTS(b >= 0 && b < buckets(), "the bucket must exist", b, buckets());
     return buckets_[static_cast<std::size_t>(b)];
   }
-  /// Where a parameter lies in the whole buffer.
-  HEDDLE_FN segment place(index_t parameter) const {
-    HEDDLE_EXPECTS(parameter >= 0 && parameter < parameters(), "the parameter must exist", parameter, parameters());
-    std::size_t const i = static_cast<std::size_t>(parameter);
+  /// Where parameter `at` of the list lies in the whole buffer.
+  HEDDLE_FN segment place(index_t at) const {
+    HEDDLE_EXPECTS(at >= 0 && at < parameters(), "the parameter must exist", at, parameters());
+    std::size_t const i = static_cast<std::size_t>(at);
     return {start_[i], start_[i] + size_[i]};
   }
 

@@ -39,7 +39,7 @@ struct sgd {
 
   /// Pre: 0 <= momentum < 1; spans contiguous and of one length; `applied` one element. In place: p and state.
   template <executor E, std::floating_point T, class Space>
-  HEDDLE_FN void step(E& exec, view<T, 1, Space> p, view<T const, 1, Space> g,
+  HEDDLE_FN void step(E& exec, view<T, 1, Space> p, std::type_identity_t<view<T const, 1, Space>> g,
                       state_views<T, 1, Space> const& state, view<index_t, 1, Space> applied,
                       step_args<T> const& args) const {
     HEDDLE_EXPECTS(momentum >= 0 && momentum < 1, "momentum lies in [0, 1)", momentum);

@@ -41,8 +41,9 @@ HEDDLE_FN timeline schedule_timeline(pipeline::schedule const& s, pipeline::simu
                                        schedule_kind(op.op.kind), std::move(label));
     }
   }
-  t.note = "makespan " + std::to_string(run.makespan) + ", idle " + fixed(100 * run.bubble_makespan(), 1) +
-           " % of the makespan, " + fixed(100 * run.bubble_span(), 1) + " % of the longest span";
+  t.note = std::string(s.stages > s.devices ? "numbers are stage.microbatch" : "numbers are microbatches") +
+           "; the step takes " + std::to_string(run.makespan) + ", and devices idle " +
+           fixed(100 * run.bubble_makespan(), 1) + " % of it";
   return t;
 }
 

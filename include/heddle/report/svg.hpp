@@ -57,7 +57,7 @@ inline constexpr int palette_size = 8;
 /// A picture under construction. Units: pixels, y downwards. The page shows through: nothing is painted behind.
 ///
 /// Texts and lines take a grey that is legible on white and on black, and the full contrast of the page where the
-/// viewer tells which it is (`prefers-color-scheme`).
+/// viewer tells which it is (`prefers-color-scheme`). Opened by itself it has the canvas of that scheme.
 class svg {
  public:
   HEDDLE_FN svg(double width, double height, std::string_view title) : width_(width), height_(height), title_(title) {}
@@ -105,7 +105,7 @@ class svg {
  private:
   static HEDDLE_FN std::string at(double v) { return fixed(v, 2); }
   static HEDDLE_FN char const* style() noexcept {
-    return "\n.ink{fill:#767676}.soft{fill:#767676}.label{fill:#fff}"
+    return "\n:root{color-scheme:light dark}\n.ink{fill:#767676}.soft{fill:#767676}.label{fill:#fff}"
            ".axis{stroke:#808080;stroke-width:1}.grid{stroke:#808080;stroke-width:1;stroke-opacity:.25}\n"
            "@media (prefers-color-scheme:light){.ink{fill:#1f2328}.soft{fill:#59636e}}\n"
            "@media (prefers-color-scheme:dark){.ink{fill:#e6edf3}.soft{fill:#9aa4ae}}\n";

@@ -124,24 +124,31 @@ HEDDLE_FN isa best_isa() {
 #endif
 
 namespace detail {
-template <class Body, class... A>
-HEDDLE_TARGET_BASELINE HEDDLE_FN void run_baseline(Body const& body, A&... a) {
-  body(isa_tag<isa::baseline>{}, a...);
+/// One kernel: a body compiled for one set, in `run`. A class, so that one explicit instantiation is one kernel
+/// (kernels.hpp); a number that is no set stands for nothing.
+template <isa I, class Body, class... A>
+struct compiled {};
+
+#define HEDDLE_COMPILED(SET, TARGET)                                          \
+  template <class Body, class... A>                                           \
+  struct compiled<SET, Body, A...> {                                          \
+    static TARGET HEDDLE_KERNEL_FN void run(Body const& body, A const&... a); \
+  };                                                                          \
+  template <class Body, class... A>                                           \
+  void compiled<SET, Body, A...>::run(Body const& body, A const&... a) {      \
+    body(isa_tag<SET>{}, a...);                                               \
+  }
+HEDDLE_COMPILED(isa::baseline, HEDDLE_TARGET_BASELINE)
+HEDDLE_COMPILED(isa::avx2, HEDDLE_TARGET_AVX2)
+HEDDLE_COMPILED(isa::avx512, HEDDLE_TARGET_AVX512)
+HEDDLE_COMPILED(isa::avx512_bf16, HEDDLE_TARGET_AVX512_BF16)
+#undef HEDDLE_COMPILED
+
+/// Whether files with these flags call kernels of a set.
+HEDDLE_FN constexpr bool instantiates(isa set) noexcept {
+  if (!HEDDLE_MULTI_TARGET) return set == isa::baseline;
+  return set == isa::avx512 || (set < isa::avx512 && set >= static_isa);
 }
-#if HEDDLE_MULTI_TARGET
-template <class Body, class... A>
-HEDDLE_TARGET_AVX2 HEDDLE_FN void run_avx2(Body const& body, A&... a) {
-  body(isa_tag<isa::avx2>{}, a...);
-}
-template <class Body, class... A>
-HEDDLE_TARGET_AVX512 HEDDLE_FN void run_avx512(Body const& body, A&... a) {
-  body(isa_tag<isa::avx512>{}, a...);
-}
-template <class Body, class... A>
-HEDDLE_TARGET_AVX512_BF16 HEDDLE_FN void run_avx512_bf16(Body const& body, A&... a) {
-  body(isa_tag<isa::avx512_bf16>{}, a...);
-}
-#endif
 }  // namespace detail
 
 /// A body that has code of its own for avx512_bf16; others run their avx512 form there. Kernels of the library have
@@ -153,25 +160,33 @@ inline constexpr bool uses_bf16_instructions = requires { typename Body::uses_bf
 /// Calls `body(isa_tag<I>{}, arguments...)` in a function compiled for set I = `best_isa()`, or for the strongest set
 /// below that this file instantiates (unoptimised files have the baseline only).
 ///
-/// Pre: `Body` has a template `operator()(Isa, A&...) const` marked HEDDLE_TILE, and so are the helpers it calls; a
-/// plain lambda or function in it is compiled for the baseline. Arguments are passed as references.
+/// Pre: `Body` has a template `operator()(Isa, A const&...) const` marked HEDDLE_TILE, and so are the helpers it calls;
+/// a plain lambda or function in it is compiled for the baseline. Arguments are passed as references to const, so that
+/// the kernels of one body and one list of types are one.
 template <class Body, class... A>
-HEDDLE_FN void dispatch_isa(Body const& body, A&&... arguments) {
+HEDDLE_FN void dispatch_isa(Body const& body, A const&... arguments) {
 #if HEDDLE_MULTI_TARGET
   int const best = static_cast<int>(best_isa());
   if constexpr (uses_bf16_instructions<Body>)
-    if (best >= static_cast<int>(isa::avx512_bf16)) return detail::run_avx512_bf16(body, arguments...);
+    if (best >= static_cast<int>(isa::avx512_bf16))
+      return detail::compiled<isa::avx512_bf16, Body, A...>::run(body, arguments...);
   constexpr int least = static_cast<int>(detail::static_isa);
   if (least >= static_cast<int>(isa::avx512) || best >= static_cast<int>(isa::avx512))
-    return detail::run_avx512(body, arguments...);
+    return detail::compiled<isa::avx512, Body, A...>::run(body, arguments...);
   if constexpr (least < static_cast<int>(isa::avx512)) {
     if (least >= static_cast<int>(isa::avx2) || best >= static_cast<int>(isa::avx2))
-      return detail::run_avx2(body, arguments...);
-    if constexpr (least < static_cast<int>(isa::avx2)) detail::run_baseline(body, arguments...);
+      return detail::compiled<isa::avx2, Body, A...>::run(body, arguments...);
+    if constexpr (least < static_cast<int>(isa::avx2))
+      detail::compiled<isa::baseline, Body, A...>::run(body, arguments...);
   }
 #else
-  detail::run_baseline(body, arguments...);
+  detail::compiled<isa::baseline, Body, A...>::run(body, arguments...);
 #endif
 }
 
 }  // namespace heddle
+
+// Where the target heddle::kernels is linked: the kernels that it holds are not instantiated here.
+#if defined(HEDDLE_KERNELS)
+#include <heddle/kernels.hpp>
+#endif

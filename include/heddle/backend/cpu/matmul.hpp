@@ -60,8 +60,8 @@ namespace detail {
 /// The register tile in use.
 struct tile_size_body {
   template <class Isa, class T>
-  HEDDLE_SHIM void operator()(Isa, T const&, index_t& mr, index_t& nr) const {
-    mr = register_tile<Isa, T>::mr, nr = register_tile<Isa, T>::nr;
+  HEDDLE_SHIM void operator()(Isa, T const&, index_t* const& mr, index_t* const& nr) const {
+    *mr = register_tile<Isa, T>::mr, *nr = register_tile<Isa, T>::nr;
   }
 };
 
@@ -154,7 +154,7 @@ template <class E, class I, class O>
 HEDDLE_FN void submit_packed(E& exec, I const& in, O const& out) {
   using T = typename I::number;
   index_t mr = 0, nr = 0;
-  dispatch_isa(detail::tile_size_body{}, T{}, mr, nr);
+  dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
   matmul_plan const plan = plan_matmul(in, mr, nr, exec.concurrency());
   scratch_frame<E> frame(exec);
   constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end

@@ -25,7 +25,7 @@ class message_reduce {
 
   HEDDLE_FN void run() {
     if (total() == 0) return;
-    if (work_.kind() == traffic::reduce && work_.shape.leaves == 0) return binomial();
+    if (work_.kind() == traffic::reduce_to_root && work_.shape.leaves == 0) return binomial();
     if (doubles(work_)) return recursive_doubling();
     direct();
     if (work_.kind() == traffic::all_reduce) hand_out();
@@ -38,9 +38,9 @@ class message_reduce {
 
   static HEDDLE_FN std::size_t scratch_bytes(work_type const& w, int p, int r) noexcept {
     index_t const n = w.shape.total;
-    if (doubles(w) || (w.kind() == traffic::reduce && w.shape.leaves == 0))
+    if (doubles(w) || (w.kind() == traffic::reduce_to_root && w.shape.leaves == 0))
       return 2 * static_cast<std::size_t>(n) * sizeof(Acc);
-    bool const unknown = w.kind() == traffic::reduce || w.shape.by_counts;
+    bool const unknown = w.kind() == traffic::reduce_to_root || w.shape.by_counts;
     index_t const block = unknown ? n : balanced_part(n, p, r).size;
     index_t pieces = w.shape.leaves == 0 ? p : 0;
     for (int s = 0; s < p && w.shape.leaves; ++s) pieces += pieces_of(w, p, s);

@@ -52,8 +52,8 @@ struct reduce_work : work_base {
 
   /// The part of the whole that a rank's output holds. Units: elements.
   HEDDLE_FN part range_of(int ranks, int r) const noexcept {
-    if (kind() == traffic::all_reduce || (kind() == traffic::reduce && r == root())) return {0, shape.total};
-    if (kind() == traffic::reduce) return {0, 0};
+    if (kind() == traffic::all_reduce || (kind() == traffic::reduce_to_root && r == root())) return {0, shape.total};
+    if (kind() == traffic::reduce_to_root) return {0, 0};
     if (!shape.by_counts) return balanced_part(shape.total, ranks, r);
     index_t offset = 0;
     for (int i = 0; i < r; ++i) offset += post.counts[i];
@@ -78,7 +78,7 @@ struct reduce_work : work_base {
       }
     }
     index_t block = balanced_part(shape.total, ranks, me).size;
-    if (kind() == traffic::reduce) block = me == root() ? shape.total : 0;
+    if (kind() == traffic::reduce_to_root) block = me == root() ? shape.total : 0;
     if (kind() == traffic::reduce_scatter) block = static_cast<index_t>(post.out_bytes / sizeof(T));
     return (pieces - 1) * block;
   }
@@ -104,7 +104,7 @@ struct reduce_work : work_base {
       s.messages += messages;
       s.bytes += messages * elements * static_cast<index_t>(size);
     };
-    if (kind() == traffic::reduce) {
+    if (kind() == traffic::reduce_to_root) {
       if (me != root()) add(pieces, shape.total, sizeof(In));
       return s;
     }

@@ -11,7 +11,8 @@ namespace detail {
 struct group_access;
 }
 
-/// One rank's handle on a group of ranks that are threads of this process.
+/// One rank's handle on a group of ranks that are threads of this process. `run_ranks(n, f, rank_options)` starts the
+/// ranks and hands each its own: its contract stands in comm/transport/detail/launch.hpp.
 ///
 /// Meaning: a handle belongs to one rank; one thread at a time runs a collective with it, and one receives. Work that
 /// was submitted with a handle uses its address: it must not move or die before its queues are synchronised.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/core/extents.hpp>
+#include <heddle/core/math_sigmoidal.hpp>
+
+/// @file
+/// Activation functions of one element as callables: nn applies them to matrices, epilogues to products.
+
+namespace heddle {
+
+namespace detail {
+// A constant, rounded once to the type of the value.
+template <class V>
+HEDDLE_TILE V constant(double c) {
+  return splat<V>(static_cast<lane_t<V>>(c));
+}
+}  // namespace detail
+
+/// GELU(x) as GPT-2 approximates it: x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2.
+///
+/// Types: float, double, vec of them. Determinism: the same bits everywhere. Numerics: finite for every finite x, NaN
+/// for -inf; in the normal range wrong by at most 8 roundings of |x|. Source: Hendrycks, Gimpel 2016.
+struct gelu_tanh_value {
+  static constexpr index_t flops = 9;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V const& x) const {
+    V const cubic = fma(mul(detail::constant<V>(0.044715), mul(x, x)), x, x);
+    V const inner = mul(detail::constant<V>(0.79788456080286535588), cubic);
+    return mul(mul(detail::constant<V>(0.5), x), detail::constant<V>(1) + tanh(inner));
+  }
+};
+
+/// GELU(x) = x Phi(x), exactly: x (1 + erf(x / sqrt(2))) / 2. Types, Determinism, Numerics: as gelu_tanh_value.
+struct gelu_erf_value {
+  static constexpr index_t flops = 5;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V const& x) const {
+    V const cumulative = detail::constant<V>(1) + erf(mul(x, detail::constant<V>(0.70710678118654752440)));
+    return mul(mul(detail::constant<V>(0.5), x), cumulative);
+  }
+};
+
+/// SiLU(x) = x / (1 + exp(-x)). Types, Determinism, Numerics: as gelu_tanh_value.
+struct silu_value {
+  static constexpr index_t flops = 3;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V const& x) const {
+    return x / (detail::constant<V>(1) + exp(V(-x)));
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// @file
+/// The kernels that the CMake target heddle::kernels holds, so that the files of a project need not each compile them:
+/// those of matmul, attention, the layers and Adam over the usual element types, whatever the executor.
+///
+/// Nobody includes this by hand: linking heddle::kernels defines HEDDLE_KERNELS, the tags of the library's own flags,
+/// and tile/targets.hpp then reads the declarations below. A file whose flags give it another HEDDLE_TAG calls
+/// functions of another name; for it nothing is declared here, and it compiles its kernels itself.
+
+#include <heddle/core/scalar.hpp>
+#include <heddle/tile/targets.hpp>
+
+#if defined(HEDDLE_KERNELS)
+
+namespace heddle {
+
+struct gelu_tanh_value;
+struct gelu_erf_value;
+struct no_epilogue;
+namespace epilogue {
+template <class>
+struct add_bias;
+}
+namespace cpu {
+template <class>
+struct inputs;
+template <class, class, class>
+struct output;
+namespace detail {
+template <class>
+struct chain_body;
+template <class>
+struct add_body;
+template <int>
+struct stream_body;
+struct dot_body;
+struct pack_rows_body;
+struct pack_columns_body;
+struct store_body;
+struct tile_size_body;
+}  // namespace detail
+}  // namespace cpu
+
+namespace attention::detail {
+struct forward_body;
+struct query_gradient_body;
+struct key_gradient_body;
+struct any_mask;
+struct query_tile;
+struct key_tile;
+template <class, class, class>
+struct forward_operands;
+template <class, class>
+struct backward_operands;
+template <class>
+struct gradients;
+}  // namespace attention::detail
+
+template <class>
+struct plus;
+struct gelu_tanh_value;
+struct gelu_erf_value;
+namespace tile {
+struct pass_fn;
+namespace detail {
+template <class>
+struct cpu_tile;
+}
+}  // namespace tile
+
+namespace nn::detail {
+template <class, class>
+struct softmax_program;
+template <class, class, class>
+struct softmax_backward_program;
+template <class, class, class>
+struct layer_norm_program;
+template <class, class, class, class>
+struct layer_norm_backward_program;
+template <class, class, class>
+struct layer_norm_weight_program;
+template <class, class, class>
+struct rms_norm_program;
+template <class, class, class, class>
+struct rms_norm_backward_program;
+template <class, class, class>
+struct rms_norm_weight_program;
+template <class, class>
+struct cross_entropy_program;
+template <class, class, class>
+struct cross_entropy_backward_program;
+template <class>
+struct cross_entropy_total_program;
+template <class, class, class>
+struct embedding_program;
+template <class, class>
+struct embedding_weight_program;
+template <class, class>
+struct column_sum_program;
+template <class, class>
+struct rope_program;
+template <class>
+struct rope_table_program;
+struct gelu_tanh_gradient;
+struct gelu_erf_gradient;
+struct swiglu_value;
+struct swiglu_gate_gradient;
+}  // namespace nn::detail
+
+namespace optim::detail {
+struct step_in_vectors;
+template <class>
+struct adam_formula;
+}  // namespace optim::detail
+
+namespace detail {
+template <class, class, class...>
+struct transform_program;
+
+/// Whether the library was built with the flags of this file: `tags` are words with a slash between them.
+HEDDLE_FN constexpr bool has_own_tag(char const* tags) noexcept {
+  constexpr char own[] = HEDDLE_TAG;
+  for (char const* word = tags; *word;) {
+    int i = 0;
+    while (own[i] && word[i] == own[i]) ++i;
+    if (!own[i] && (word[i] == '/' || word[i] == 0)) return true;
+    while (*word && *word != '/') ++word;
+    if (*word) ++word;
+  }
+  return false;
+}
+/// The set itself where the library holds this file's kernels for it, else a number that is no set.
+HEDDLE_FN constexpr isa held(isa set) noexcept {
+  return has_own_tag(HEDDLE_KERNELS) && instantiates(set) ? set : static_cast<isa>(-1 - static_cast<int>(set));
+}
+}  // namespace detail
+
+// One kernel for every set of these flags, declared or defined.
+#define HEDDLE_KERNEL_OF(WORDS, ...)                                       \
+  WORDS struct detail::compiled<detail::held(isa::baseline), __VA_ARGS__>; \
+  WORDS struct detail::compiled<detail::held(isa::avx2), __VA_ARGS__>;     \
+  WORDS struct detail::compiled<detail::held(isa::avx512), __VA_ARGS__>;
+#define HEDDLE_DECLARED_KERNEL(...) HEDDLE_KERNEL_OF(extern template, __VA_ARGS__)
+#define HEDDLE_DEFINED_KERNEL(...) HEDDLE_KERNEL_OF(template, __VA_ARGS__)
+
+// The lists: X is applied to a body and the types of its arguments. T is the type of sums.
+#define HEDDLE_MATMUL_SUMS(X, T)                                                   \
+  X(cpu::detail::chain_body<T>, T const*, T const*, index_t, index_t, T*, index_t) \
+  X(cpu::detail::add_body<T>, T const*, T*, index_t)                               \
+  X(cpu::detail::tile_size_body, T, index_t*, index_t*)
+#define HEDDLE_MATMUL_INPUTS(X, A, T)                                                       \
+  X(cpu::detail::pack_rows_body, cpu::inputs<A>, T*, index_t, index_t)                      \
+  X(cpu::detail::pack_columns_body, cpu::inputs<A>, T*, index_t)                            \
+  X(cpu::detail::dot_body, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t, index_t) \
+  X(cpu::detail::stream_body<1>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)    \
+  X(cpu::detail::stream_body<4>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)
+#define HEDDLE_MATMUL_STORE(X, C, T, ...) \
+  X(cpu::detail::store_body, cpu::output<C, T, __VA_ARGS__>, T const*, index_t, index_t, index_t, index_t, index_t)
+#define HEDDLE_MATMUL_KERNELS(X)                                  \
+  HEDDLE_MATMUL_SUMS(X, float)                                    \
+  HEDDLE_MATMUL_SUMS(X, double)                                   \
+  HEDDLE_MATMUL_INPUTS(X, float, float)                           \
+  HEDDLE_MATMUL_INPUTS(X, bf16, float)                            \
+  HEDDLE_MATMUL_INPUTS(X, fp16, float)                            \
+  HEDDLE_MATMUL_INPUTS(X, double, double)                         \
+  HEDDLE_MATMUL_STORE(X, float, float, no_epilogue)               \
+  HEDDLE_MATMUL_STORE(X, float, float, epilogue::add_bias<float>) \
+  HEDDLE_MATMUL_STORE(X, bf16, float, no_epilogue)                \
+  HEDDLE_MATMUL_STORE(X, bf16, float, epilogue::add_bias<bf16>)   \
+  HEDDLE_MATMUL_STORE(X, fp16, float, no_epilogue)                \
+  HEDDLE_MATMUL_STORE(X, double, double, no_epilogue)
+
+#define HEDDLE_ATTENTION_KERNELS_OF(X, A, T)                                                                           \
+  X(attention::detail::forward_body, attention::detail::forward_operands<A, A, T>, attention::detail::any_mask,        \
+    attention::detail::query_tile, T*)                                                                                 \
+  X(attention::detail::query_gradient_body, attention::detail::backward_operands<A, T>,                                \
+    attention::detail::gradients<A>, attention::detail::any_mask, attention::detail::query_tile, T*)                   \
+  X(attention::detail::key_gradient_body, attention::detail::backward_operands<A, T>, attention::detail::gradients<A>, \
+    attention::detail::any_mask, attention::detail::key_tile, T*)
+#define HEDDLE_ATTENTION_KERNELS(X)            \
+  HEDDLE_ATTENTION_KERNELS_OF(X, float, float) \
+  HEDDLE_ATTENTION_KERNELS_OF(X, bf16, float)  \
+  HEDDLE_ATTENTION_KERNELS_OF(X, double, double)
+
+#define HEDDLE_PROGRAM(X, ...) X(tile::detail::cpu_tile<__VA_ARGS__>, void*, index_t, index_t)
+#define HEDDLE_NN_KERNELS_OF(X, A)                                                           \
+  HEDDLE_PROGRAM(X, detail::transform_program<plus<void>, A, A, A>)                          \
+  HEDDLE_PROGRAM(X, detail::transform_program<tile::pass_fn, A, A>)                          \
+  HEDDLE_PROGRAM(X, detail::transform_program<gelu_tanh_value, A, A>)                        \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_gradient, A, A, A>)      \
+  HEDDLE_PROGRAM(X, detail::transform_program<gelu_erf_value, A, A>)                         \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_value, A, A, A>)            \
+  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \
+  HEDDLE_PROGRAM(X, nn::detail::softmax_program<A, A>)                                       \
+  HEDDLE_PROGRAM(X, nn::detail::softmax_backward_program<A, A, A>)                           \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_program<A, A, A>)                                 \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_backward_program<A, A, A, A>)                     \
+  HEDDLE_PROGRAM(X, nn::detail::layer_norm_weight_program<A, A, float>)                      \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_program<A, A, A>)                                   \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_backward_program<A, A, A, A>)                       \
+  HEDDLE_PROGRAM(X, nn::detail::rms_norm_weight_program<A, A, float>)                        \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_program<A, float>)                             \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_backward_program<A, float, A>)                 \
+  HEDDLE_PROGRAM(X, nn::detail::embedding_program<A, A, A>)                                  \
+  HEDDLE_PROGRAM(X, nn::detail::embedding_weight_program<A, float>)                          \
+  HEDDLE_PROGRAM(X, nn::detail::column_sum_program<A, float>)                                \
+  HEDDLE_PROGRAM(X, nn::detail::rope_program<A, A>)
+#define HEDDLE_NN_KERNELS(X)                                               \
+  HEDDLE_NN_KERNELS_OF(X, float)                                           \
+  HEDDLE_NN_KERNELS_OF(X, bf16)                                            \
+  HEDDLE_PROGRAM(X, detail::transform_program<tile::pass_fn, bf16, float>) \
+  HEDDLE_PROGRAM(X, nn::detail::cross_entropy_total_program<float>)        \
+  HEDDLE_PROGRAM(X, nn::detail::rope_table_program<float>)                 \
+  X(optim::detail::step_in_vectors, optim::detail::adam_formula<float>, index_t, index_t)
+
+HEDDLE_MATMUL_KERNELS(HEDDLE_DECLARED_KERNEL)
+HEDDLE_ATTENTION_KERNELS(HEDDLE_DECLARED_KERNEL)
+HEDDLE_NN_KERNELS(HEDDLE_DECLARED_KERNEL)
+
+}  // namespace heddle
+
+#endif
