@@ -140,9 +140,9 @@ TEST_CASE("contents are on the disk before their name, names before the next ste
     return "sync " + path + suffix + " " + std::to_string(file::open(root / path).size());
   };
   std::string const shard = folder + "/" + file_name(0), list = folder + "/" + manifest_name;
-  std::vector<std::string> const right = {sync_file(shard),    "rename " + shard, "sync " + folder, "sync .",
-                                          sync_file(list),     "rename " + list,  "sync " + folder,
-                                          sync_file("latest"), "rename latest",   "sync ."};
+  std::vector<std::string> const right = {sync_file(shard), "rename " + shard, "sync " + folder, "sync .",
+                                          sync_file(list),  "rename " + list,  "sync " + folder, sync_file("latest"),
+                                          "rename latest",  "sync ."};
   CHECK(lines == right);
 }
 

@@ -82,30 +82,34 @@ record run(Model const& whole, model::trainer_options const& o) {
   rank_options ranks;
   ranks.threads_per_rank = 1;
   ranks.deadline = 30;
-  run_ranks(o.mesh.ranks(), [&](thread_communicator& comm) {
-    model::memory_spaces spaces;
-    serial_executor exec;
-    model::trainer<Model, float, serial_executor, thread_communicator> trainer(exec, comm, spaces, whole, o);
-    auto const& records = trainer.state().list.records();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      bool const ones = records[i].options.init.how == nn::initializer::kind::ones;
-      std::uint64_t const seed = site_of(records[i].name.c_str());
-      trainer.fill(i, [=](index_t e) { return static_cast<float>((ones ? 1 : 0) + test::random_value(seed, e) / 2); });
-    }
-    auto const in_turn = [&](int step) {
-      for (int r = 0; r < comm.size(); ++r) {
-        barrier(comm, exec);
-        if (r == comm.rank()) collect(trainer, seen, step);
-      }
-      barrier(comm, exec);
-    };
-    in_turn(0);
-    for (int s = 0; s < steps; ++s) {
-      model::step_result const r = trainer.step(s, rates(s), batch);
-      if (comm.rank() == 0) seen.results[static_cast<std::size_t>(s)] = r;
-      in_turn(s + 1);
-    }
-  }, ranks);
+  run_ranks(
+      o.mesh.ranks(),
+      [&](thread_communicator& comm) {
+        model::memory_spaces spaces;
+        serial_executor exec;
+        model::trainer<Model, float, serial_executor, thread_communicator> trainer(exec, comm, spaces, whole, o);
+        auto const& records = trainer.state().list.records();
+        for (std::size_t i = 0; i < records.size(); ++i) {
+          bool const ones = records[i].options.init.how == nn::initializer::kind::ones;
+          std::uint64_t const seed = site_of(records[i].name.c_str());
+          trainer.fill(i,
+                       [=](index_t e) { return static_cast<float>((ones ? 1 : 0) + test::random_value(seed, e) / 2); });
+        }
+        auto const in_turn = [&](int step) {
+          for (int r = 0; r < comm.size(); ++r) {
+            barrier(comm, exec);
+            if (r == comm.rank()) collect(trainer, seen, step);
+          }
+          barrier(comm, exec);
+        };
+        in_turn(0);
+        for (int s = 0; s < steps; ++s) {
+          model::step_result const r = trainer.step(s, rates(s), batch);
+          if (comm.rank() == 0) seen.results[static_cast<std::size_t>(s)] = r;
+          in_turn(s + 1);
+        }
+      },
+      ranks);
   return seen;
 }
 
@@ -202,8 +206,14 @@ void check_run(Model const& whole, bool llama, int pp, int dp, double clip) {
   CHECK(seen.copies_agree);
   model::decoder_sizes const s = sizes_of(llama);
   auto const number = [](index_t n) { return static_cast<int>(n); };
-  test::written_sizes const sizes{number(s.width),  number(s.heads),      number(s.key_heads), number(s.hidden),
-                                  number(s.layers), number(s.vocabulary), tokens,              llama};
+  test::written_sizes const sizes{number(s.width),
+                                  number(s.heads),
+                                  number(s.key_heads),
+                                  number(s.hidden),
+                                  number(s.layers),
+                                  number(s.vocabulary),
+                                  tokens,
+                                  llama};
   std::map<std::string, std::vector<test::bounded>> m, v;
   for (int step = 0; step < steps; ++step) check_step(seen, o, sizes, step, m, v);
 }

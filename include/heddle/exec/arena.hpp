@@ -27,7 +27,13 @@ class arena {
   static constexpr std::size_t guard_bytes = 64;
 
   HEDDLE_FN explicit arena(host_space& space = default_host_space) noexcept
-      : space_(&space), blocks_(nullptr), top_(0), high_water_(0), overruns_(0), poison_(false), guard_(false),
+      : space_(&space),
+        blocks_(nullptr),
+        top_(0),
+        high_water_(0),
+        overruns_(0),
+        poison_(false),
+        guard_(false),
         plan_(nullptr) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
@@ -129,8 +135,7 @@ class arena {
 template <class Executor>
 class scratch_frame {
  public:
-  HEDDLE_FN explicit scratch_frame(Executor& exec) noexcept
-      : exec_(&exec), base_(exec.scratch().top()), guarded_(0) {}
+  HEDDLE_FN explicit scratch_frame(Executor& exec) noexcept : exec_(&exec), base_(exec.scratch().top()), guarded_(0) {}
   scratch_frame(scratch_frame const&) = delete;
   scratch_frame& operator=(scratch_frame const&) = delete;
   HEDDLE_FN ~scratch_frame() {
@@ -154,9 +159,8 @@ class scratch_frame {
     std::byte* const data = a.push(bytes + (guarded ? arena::guard_bytes : 0));
     if (guarded) {
       std::byte* const end = guard_[guarded_++] = data + bytes;
-      detail::submit_cleanup(*exec_, [end] {
-        __builtin_memset(end, static_cast<int>(arena::guard_value), arena::guard_bytes);
-      });
+      detail::submit_cleanup(
+          *exec_, [end] { __builtin_memset(end, static_cast<int>(arena::guard_value), arena::guard_bytes); });
     }
     return reinterpret_cast<T*>(data);
   }
