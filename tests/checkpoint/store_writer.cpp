@@ -8,10 +8,48 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 using namespace heddle;
 using namespace heddle::checkpoint;
+
+namespace {
+// What reached the disk and in which order, while one lives: "sync <path> <bytes>" of a file, "sync <path>" of a
+// folder, "rename <path>", all below `root`.
+struct journal {
+  std::string root;
+  std::vector<std::string> lines;
+  static inline journal* current = nullptr;
+
+  explicit journal(std::string folder) : root(std::move(folder)), lines() { current = this; }
+  journal(journal const&) = delete;
+  journal& operator=(journal const&) = delete;
+  ~journal() { current = nullptr; }
+
+  std::string inner(std::string const& path) const {
+    return path.size() > root.size() ? path.substr(root.size() + 1) : std::string(".");
+  }
+  void synced(int descriptor) {
+    char path[512] = {};
+    std::string const link = "/proc/self/fd/" + std::to_string(descriptor);
+    if (::readlink(link.c_str(), path, sizeof path - 1) < 0) return;
+    struct ::stat s {};
+    ::fstat(descriptor, &s);
+    lines.push_back("sync " + inner(path) + (S_ISDIR(s.st_mode) ? "" : " " + std::to_string(s.st_size)));
+  }
+};
+}  // namespace
+
+// The program's own stand before those of the C library.
+extern "C" int fsync(int descriptor) {
+  if (journal::current != nullptr) journal::current->synced(descriptor);
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
+extern "C" int rename(char const* from, char const* to) noexcept {
+  if (journal::current != nullptr) journal::current->lines.push_back("rename " + journal::current->inner(to));
+  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace {
 struct stop {};
@@ -84,6 +122,28 @@ TEST_CASE("a save that throws at any point leaves a whole one", "[checkpoint]") 
       CHECK_THROWS_AS(test::save_all(root.path(), 30, 2, i.hook()), stop);
       check_recovery(root.path(), i.where);
     }
+}
+
+TEST_CASE("contents are on the disk before their name, names before the next step, `latest` last", "[checkpoint]") {
+  test::temporary_folder const root;
+  char real[4096];
+  REQUIRE(::realpath(root.path().c_str(), real) != nullptr);
+  save_id id;
+  std::vector<std::string> lines;
+  {
+    journal const log(real);
+    id = test::save_all(real, 30, 1);
+    lines = log.lines;
+  }
+  std::string const folder = folder_name(id), suffix = ".tmp." + std::to_string(id.attempt);
+  auto const sync_file = [&](std::string const& path) {
+    return "sync " + path + suffix + " " + std::to_string(file::open(root / path).size());
+  };
+  std::string const shard = folder + "/" + file_name(0), list = folder + "/" + manifest_name;
+  std::vector<std::string> const right = {sync_file(shard), "rename " + shard, "sync " + folder, "sync .",
+                                          sync_file(list),  "rename " + list,  "sync " + folder, sync_file("latest"),
+                                          "rename latest",  "sync ."};
+  CHECK(lines == right);
 }
 
 TEST_CASE("a process that is killed at any point leaves a whole save", "[checkpoint]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support.hpp"
 
+#include <heddle/algorithm/reduce.hpp>
 #include <heddle/comm/operations.hpp>
 #include <heddle/comm/reductions.hpp>
 
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -328,5 +330,26 @@ TEST_CASE("messages and shared memory give the same bits", "[comm]") {
         check(std::memcmp(a.data(), all.data() + static_cast<std::size_t>(r) * a.size(), a.size() * 2) == 0, "ranks");
     });
     check.finish();
+  }
+}
+
+TEST_CASE("SH-2: mean and maximum of rows that are cut unevenly, one part empty", "[comm]") {
+  for (int rows : {5, 1}) {
+    rank_checks check;
+    run_test_ranks(2, [&](thread_communicator& comm) {
+      serial_executor exec;
+      part const mine = balanced_part(rows, 2, comm.rank());
+      std::vector<double> values;
+      for (index_t i = 2 * mine.offset; i < 2 * mine.end(); ++i) values.push_back(static_cast<double>(i));
+      std::vector<double> sums(2, static_cast<double>(values.size())), most(1);
+      reduce(exec, as_view(std::as_const(values)), view<double, 1>(sums.data(), dims<1>(1)), plus<double>{});
+      for (double& v : values) v -= 100;
+      reduce(exec, as_view(std::as_const(values)), as_view(most), maximum<double>{});
+      all_reduce(comm, exec, as_view(std::as_const(sums)), as_view(sums));
+      all_reduce(comm, exec, as_view(std::as_const(most)), as_view(most), maximum{});
+      check(sums[0] / sums[1] == (rows == 5 ? 4.5 : 0.5), "mean");
+      check(most[0] == (rows == 5 ? -91 : -99), "maximum");
+    });
+    check.finish(4);
   }
 }

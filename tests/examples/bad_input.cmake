@@ -146,6 +146,7 @@ function(killed_run)
   elseif(NOT output MATCHES "train_gpt: goes on with --seed 2 .saved with 1.\n")
     complain("says that the seed differs" ${command})
   endif()
+  accepted(${two} --out killed --overwrite)
   set(failures ${failures} PARENT_SCOPE)
 endfunction()
 
@@ -167,7 +168,6 @@ accepted(${two} --out run)
 # A folder that holds another run.
 refused(2 "run holds a run saved at step 2: add --resume run to go on, choose another --out, or give --overwrite"
         ${four} --out run)
-accepted(${two} --out run --overwrite)
 
 # Usage.
 refused(2 "--no-such is no flag.*see --help" ${two} --out new --no-such)

@@ -31,6 +31,7 @@ void wrong_operation(Executor& exec, float* out, float value) {
 TEMPLATE_LIST_TEST_CASE("frames of later operations reuse the bytes in order", "[exec]", test::executor_cases) {
   TestType setup;
   auto& exec = setup.exec;
+  exec.scratch().guard(false);  // plans don't count guards
   float out[200] = {};
   for (int i = 0; i < 200; ++i) right_operation(exec, out + i, static_cast<float>(i));
   exec.synchronize();
@@ -159,4 +160,21 @@ TEST_CASE("an arena gives all memory back", "[exec]") {
   }
   CHECK(space.counts().live == 0);
   CHECK(space.counts().allocations > 0);
+}
+
+TEMPLATE_TEST_CASE("a write past the end of a piece of scratch is counted", "[exec]", reference_executor,
+                   serial_executor, threads_executor, queued<serial_executor>) {
+  TestType exec;
+  exec.scratch().guard(true);
+  for (index_t past : {-1, 0, 1, 15}) {
+    index_t const before = exec.scratch().overruns();
+    {
+      scratch_frame frame(exec);
+      float* const first = frame.template take<float>(33);
+      frame.template take<float>(1);
+      exec.for_each_tile(1, [to = first + 33 + past](index_t, int) { *to = 1; });
+    }
+    exec.synchronize();
+    CHECK(exec.scratch().overruns() == before + (past < 0 ? 0 : 1));
+  }
 }

@@ -11,6 +11,67 @@ constexpr index_t sizes[][3] = {{1, 1, 1},   {1, 33, 5},  {2, 31, 9},   {3, 65, 
                                 {28, 63, 1}, {29, 64, 3}, {33, 1, 20},  {40, 2, 21}, {37, 3, 40},  {31, 4, 64},
                                 {17, 5, 47}, {43, 97, 2}, {57, 129, 65}};
 
+/// Lets a worker run a whole tile in the middle of another worker's tile, as threads may, on one thread.
+struct interruption {
+  void (*run)(void*) = nullptr;
+  void* task = nullptr;
+  index_t calls = 0;
+
+  void pass() {
+    if (run == nullptr || ++calls != 2) return;
+    auto const other = run;
+    run = nullptr;
+    other(task);
+  }
+};
+
+/// Two workers: the last tile is worker 1's, and worker 0 does the first one while worker 1 is busy with it.
+class crossing_executor : public serial_executor {
+ public:
+  explicit crossing_executor(interruption& at) : at_(&at) {}
+  int concurrency() const noexcept { return 2; }
+
+  template <class F>
+  void for_each_tile(index_t n, F const& f) {
+    if (this->scratch().planning()) return;
+    for (index_t tile = 0; tile + 1 < n; ++tile) f(tile, 0);
+    if (n == 0) return;
+    F first = f;
+    *at_ = {[](void* task) { (*static_cast<F*>(task))(0, 0); }, &first, 0};
+    f(n - 1, n > 1 ? 1 : 0);
+    at_->run = nullptr;
+  }
+
+ private:
+  interruption* at_;
+};
+
+void check_crossing(index_t m, index_t n, index_t k) {
+  CAPTURE(m, n, k);
+  std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)),
+      c(static_cast<std::size_t>(m * n), __builtin_nanf(""));
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(1 + i * 7 % 11);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(1 + i * 5 % 13);
+  interruption between;
+  crossing_executor exec(between);
+  interruption* const at = &between;
+  auto const meet = [at](auto value, index_t, index_t, index_t) HEDDLE_LAMBDA {
+    at->pass();
+    return value;
+  };
+  matmul(exec, view<float const, 2>(a.data(), dims<2>(m, k)), view<float const, 2>(b.data(), dims<2>(k, n)),
+         view<float, 2>(c.data(), dims<2>(m, n)), {}, meet);
+  int wrong = 0;
+  for (index_t i = 0; i < m; ++i)
+    for (index_t j = 0; j < n; ++j) {
+      float right = 0;  // exact: small integers
+      for (index_t l = 0; l < k; ++l)
+        right += a[static_cast<std::size_t>(i * k + l)] * b[static_cast<std::size_t>(l * n + j)];
+      if (c[static_cast<std::size_t>(i * n + j)] != right) ++wrong;
+    }
+  CHECK(wrong == 0);
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("matmul: sizes around every tile edge, four transpositions", "[linalg]", test::executor_cases) {
@@ -72,4 +133,9 @@ TEMPLATE_LIST_TEST_CASE("matmul: batches, and one matrix for all of them", "[lin
       setup.exec.synchronize();
       REQUIRE(test::same_bits(c.values(), d.values()));
     }
+}
+
+TEST_CASE("matmul: a worker that packs does not touch what another one has packed", "[linalg]") {
+  for (index_t const k : {1, 3, 8, 15, 33})
+    for (index_t const m : {57, 225}) check_crossing(m, 100, k);
 }

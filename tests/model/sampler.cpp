@@ -34,6 +34,15 @@ model::sampling_options options(double temperature, double top_p, index_t top_k 
 
 }  // namespace
 
+TEST_CASE("what reaches top_p exactly is enough", "[model]") {
+  for (int kept : {1, 2, 3, 4}) {
+    std::vector<int> const n = counts({0, 0, -inf, 0, 0}, options(1, 0.25 * kept));  // weights of 1: all sums are exact
+    int chosen = 0;
+    for (int c : n) chosen += c > 0 ? 1 : 0;
+    CHECK(chosen == kept);
+  }
+}
+
 TEST_CASE("the most likely token", "[model]") {
   for (auto const& o : {options(0, 1), options(1, 0), options(1, 1, 1), options(1e-40, 1)}) {
     model::sampler s(o, 5);

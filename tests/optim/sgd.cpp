@@ -4,6 +4,7 @@
 #include <support/catch.hpp>
 #include <support/executors.hpp>
 
+#include <cmath>
 #include <vector>
 
 using namespace heddle;
@@ -39,4 +40,32 @@ TEMPLATE_LIST_TEST_CASE("sgd, momentum, Nesterov and decay", "[optim]", test::ex
   CHECK(walk(exec, optim::sgd{}, 2.0, {0.5}, 0.5, 0.25) == std::vector<double>{1.5});
   CHECK_THROWS_AS(walk(exec, optim::sgd{.momentum = 1.0}, 1.0, {0.5}, 0.5, 0), contract_error);
   STATIC_REQUIRE(optim::update_rule_for<optim::sgd, reference_executor, double>);
+}
+
+TEST_CASE("seven steps with momentum, one of them skipped, are what the formula says", "[optim]") {
+  serial_executor exec;
+  for (double const mu : {0.0, 0.5, 0.9})
+    for (bool const nesterov : {false, true})
+      for (double const decay : {0.0, 0.25}) {
+        CAPTURE(mu, nesterov, decay);
+        double p = 1.5, m = 0, right = p, right_m = 0;
+        index_t applied = 0;
+        for (int step = 0; step < 7; ++step) {
+          double const g = 0.3 * ((step * 5) % 7 - 3);
+          std::int32_t const skip = step == 2 ? 1 : 0;
+          optim::sgd{.momentum = mu, .nesterov = nesterov}.step(
+              exec, view<double, 1>(&p, dims<1>(1)), view<double const, 1>(&g, dims<1>(1)),
+              optim::state_views<double, 1>{{view<double, 1>(&m, dims<1>(1))}}, view<index_t, 1>(&applied, dims<1>(1)),
+              optim::step_args<double>{.lr = 0.125, .weight_decay = decay, .skip = &skip});
+          if (skip == 0) {
+            double const slope = g + decay * right;
+            right_m = mu * right_m + slope;
+            right -= 0.125 * (nesterov ? slope + mu * right_m : right_m);
+          }
+          REQUIRE(applied == (step < 2 ? step + 1 : step));
+          // Eight roundings per step of numbers below 16.
+          REQUIRE(std::abs(p - right) <= 8 * 16 * 0x1p-53 * (step + 1));
+          REQUIRE(std::abs(m - right_m) <= 8 * 16 * 0x1p-53 * (step + 1));
+        }
+      }
 }

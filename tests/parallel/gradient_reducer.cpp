@@ -12,6 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include <unistd.h>
+
 namespace heddle {
 namespace {
 
@@ -110,6 +112,51 @@ TEMPLATE_LIST_TEST_CASE("gradients are summed and reduced in the promised order"
           CAPTURE(static_cast<int>(order), ranks, microbatches, sharded);
           CHECK(faults_of<TestType>({order, microbatches, sharded}, ranks, whole, whole) == 0);
         }
+}
+
+TEST_CASE("work behind the join sees reduced gradients, however late they are", "[parallel]") {
+  auto const whole = model_of();
+  reducer_options const o{order_policy::repeatable, 2, false};
+  int faults = 0;
+  rank_options quick;
+  quick.threads_per_rank = 1;
+  quick.deadline = 20;
+  run_ranks(
+      2,
+      [&](thread_communicator& comm) {
+        parameter_list const list(whole, whole, 2);
+        host_space space;
+        queued<serial_executor> compute;
+        communication queue;
+        parallel::gradient_reducer<stage_type, queued<serial_executor>, communication, thread_communicator> reducer(
+            compute, queue, comm, space, whole, list, o);
+        index_t const size = list.layout().size();
+        int held = 1, seen = 0;
+        std::vector<float> copy(static_cast<std::size_t>(size), 0.0f);
+        queue.for_each_tile(1, [hold = &held](index_t, int) {
+          while (__atomic_load_n(hold, __ATOMIC_ACQUIRE) != 0) usleep(100);
+        });
+        reducer.begin(0);
+        float* const data = reducer.result().data();
+        compute.for_each_tile(1, [data, size, m = comm.rank()](index_t, int) {
+          for (index_t e = 0; e < size; ++e) data[e] = value(m, e);
+        });
+        for (int b = whole.buckets() - 1; b >= 0; --b) reducer.ready(b);
+        reducer.join();
+        compute.for_each_tile(1, [data, size, to = copy.data(), done = &seen](index_t, int) {
+          for (index_t e = 0; e < size; ++e) to[e] = data[e];
+          __atomic_store_n(done, 1, __ATOMIC_RELEASE);
+        });
+        for (int i = 0; i < 50 && __atomic_load_n(&seen, __ATOMIC_ACQUIRE) == 0; ++i) usleep(1000);
+        __atomic_store_n(&held, 0, __ATOMIC_RELEASE);
+        compute.synchronize();
+        queue.synchronize();
+        int wrong = 0;
+        for (index_t e = 0; e < size; ++e) wrong += copy[static_cast<std::size_t>(e)] != wanted(o, 2, e);
+        __atomic_add_fetch(&faults, wrong, __ATOMIC_RELAXED);
+      },
+      quick);
+  CHECK(faults == 0);
 }
 
 TEST_CASE("a stage in the middle and one without parameters reduce what they have", "[parallel]") {

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows.
+/// The executors that every operation's test body runs on. Scratch is poisoned as soon as the contract allows, and a
+/// write past its end fails the test.
 /// A body calls `exec.synchronize()` before it reads results.
 
 #include <heddle/backend/cpu/tile_context.hpp>
@@ -14,14 +15,32 @@
 #include <heddle/exec/serial_executor.hpp>
 #include <heddle/exec/threads_executor.hpp>
 
+#include <support/catch.hpp>
+
 #include <tuple>
 
 namespace heddle::test {
 
+template <class Executor>
+void watch_scratch(Executor& exec) {
+  exec.scratch().poison(true);
+  exec.scratch().guard(true);
+}
+/// Fails the test where an operation wrote past the end of its scratch.
+template <class Executor>
+void check_scratch(Executor& exec) noexcept {
+  try {
+    exec.synchronize();
+  } catch (...) {  // a failure that the test wanted
+  }
+  if (exec.scratch().overruns() != 0) FAIL_CHECK("an operation wrote past the end of its scratch");
+}
+
 template <class Executor, int... Arguments>
 struct executor_case {
   Executor exec{Arguments...};
-  executor_case() { exec.scratch().poison(true); }
+  executor_case() { watch_scratch(exec); }
+  ~executor_case() { check_scratch(exec); }
 };
 
 using reference_case = executor_case<reference_executor>;
@@ -38,7 +57,8 @@ using openmp_case = executor_case<openmp_executor, 2>;
 template <simt::landing Landing, simt::turn Turn>
 struct sim_case {
   sim_executor exec{simt::sim_options{Landing, Turn}};
-  sim_case() { exec.scratch().poison(true); }
+  sim_case() { watch_scratch(exec); }
+  ~sim_case() { check_scratch(exec); }
 };
 using sim_late_case = sim_case<simt::landing::late, simt::turn::forward>;
 using sim_early_case = sim_case<simt::landing::early, simt::turn::reverse>;

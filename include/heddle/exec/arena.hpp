@@ -17,15 +17,24 @@ struct work_plan {
 ///
 /// A frame is released when the operation has been submitted: later operations of the same queue run later, so they
 /// may reuse the bytes. With `poison(true)` every released frame is overwritten by 0xFF bytes, by work that is
-/// submitted to the queue, so that a use after release shows as NaN.
+/// submitted to the queue, so that a use after release shows as NaN. With `guard(true)` known bytes follow every piece
+/// from its last element on, and `overruns()` counts the pieces behind which something was written.
 /// Memory: grows when asked for more than it holds; what it held before stays until `trim`. `reserve` to the
 /// largest plan, and no operation allocates.
 class arena {
  public:
   static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t guard_bytes = 64;
 
   HEDDLE_FN explicit arena(host_space& space = default_host_space) noexcept
-      : space_(&space), blocks_(nullptr), top_(0), high_water_(0), poison_(false), plan_(nullptr) {}
+      : space_(&space),
+        blocks_(nullptr),
+        top_(0),
+        high_water_(0),
+        overruns_(0),
+        poison_(false),
+        guard_(false),
+        plan_(nullptr) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
   HEDDLE_FN ~arena() { release_from(blocks_); }
@@ -51,6 +60,11 @@ class arena {
 
   HEDDLE_FN void poison(bool on) noexcept { poison_ = on; }
   HEDDLE_FN bool poisons() const noexcept { return poison_; }
+  /// Plans don't count the guards. Pre: no frame is open.
+  HEDDLE_FN void guard(bool on) noexcept { guard_ = on; }
+  HEDDLE_FN bool guards() const noexcept { return guard_; }
+  /// Pieces that were written past their end, as far as the queue has passed the release of their frames.
+  HEDDLE_FN index_t overruns() const noexcept { return __atomic_load_n(&overruns_, __ATOMIC_RELAXED); }
   HEDDLE_FN std::size_t capacity() const noexcept { return blocks_ ? blocks_->bytes : 0; }
   HEDDLE_FN std::size_t high_water() const noexcept { return high_water_; }
   HEDDLE_FN host_space& space() const noexcept { return *space_; }
@@ -71,6 +85,14 @@ class arena {
     return data;
   }
   HEDDLE_FN void pop(std::size_t top) noexcept { top_ = top; }
+  HEDDLE_FN void check_guard(std::byte const* at) noexcept {
+    for (std::size_t i = 0; i < guard_bytes; ++i)
+      if (at[i] != guard_value) {
+        __atomic_add_fetch(&overruns_, index_t{1}, __ATOMIC_RELAXED);
+        return;
+      }
+  }
+  static constexpr std::byte guard_value{0xC5};
   /// Calls f(data, bytes) for the memory above `base`: one part, or more where the arena has grown under open frames.
   template <class F>
   HEDDLE_FN void for_each_part(std::size_t base, F const& f) const {
@@ -104,7 +126,8 @@ class arena {
   host_space* space_;
   block* blocks_;
   std::size_t top_, high_water_;
-  bool poison_;
+  index_t overruns_;
+  bool poison_, guard_;
   work_plan* plan_;
 };
 
@@ -112,11 +135,13 @@ class arena {
 template <class Executor>
 class scratch_frame {
  public:
-  HEDDLE_FN explicit scratch_frame(Executor& exec) noexcept : exec_(&exec), base_(exec.scratch().top()) {}
+  HEDDLE_FN explicit scratch_frame(Executor& exec) noexcept : exec_(&exec), base_(exec.scratch().top()), guarded_(0) {}
   scratch_frame(scratch_frame const&) = delete;
   scratch_frame& operator=(scratch_frame const&) = delete;
   HEDDLE_FN ~scratch_frame() {
     arena& a = exec_->scratch();
+    for (int i = 0; i < guarded_; ++i)
+      detail::submit_cleanup(*exec_, [to = &a, at = guard_[i]] { to->check_guard(at); });
     if (a.poisons() && !a.planning())
       a.for_each_part(base_, [this](std::byte* data, std::size_t bytes) {
         detail::submit_cleanup(*exec_, [data, bytes] { __builtin_memset(data, 0xFF, bytes); });
@@ -127,13 +152,25 @@ class scratch_frame {
   /// Room for n elements, uninitialised, aligned to 64 bytes. Only work submitted to the executor may touch it.
   template <class T>
   HEDDLE_FN T* take(index_t n) {
-    index_t const bytes = checked_product(n, static_cast<index_t>(sizeof(T)));
-    return reinterpret_cast<T*>(exec_->scratch().push(static_cast<std::size_t>(bytes)));
+    std::size_t const bytes = static_cast<std::size_t>(checked_product(n, static_cast<index_t>(sizeof(T))));
+    arena& a = exec_->scratch();
+    bool const guarded = a.guards() && !a.planning() && guarded_ < most_guards;
+    std::byte* const data = a.push(bytes + (guarded ? arena::guard_bytes : 0));
+    if (guarded) {
+      std::byte* const end = guard_[guarded_++] = data + bytes;
+      detail::submit_cleanup(
+          *exec_, [end] { __builtin_memset(end, static_cast<int>(arena::guard_value), arena::guard_bytes); });
+    }
+    return reinterpret_cast<T*>(data);
   }
 
  private:
+  static constexpr int most_guards = 8;
+
   Executor* exec_;
   std::size_t base_;
+  int guarded_;
+  std::byte* guard_[most_guards];
 };
 
 }  // namespace heddle

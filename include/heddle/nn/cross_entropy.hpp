@@ -44,7 +44,7 @@ HEDDLE_TILE V capped(V const& x, lane_t<V> cap) {
 }
 
 template <class X, class S>
-struct cross_entropy_program {
+struct cross_entropy_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -65,10 +65,6 @@ struct cross_entropy_program {
             .shape = {logits.extent(0), logits.extent(1)},
             .bytes = element_bytes(logits, targets, loss, lse),
             .flops = logits.size() * (4 + capping + (smoothing != value(0) ? 1 + capping : 0))};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -101,9 +97,8 @@ struct cross_entropy_program {
     if (spread != value(0))
       ctx.reduce_of(
           s.mean,
-          [c, share](auto const& v) HEDDLE_LAMBDA {
-            return mul(capped(v, c), splat<std::remove_cvref_t<decltype(v)>>(share));
-          },
+          [c, share](auto const& v)
+              HEDDLE_LAMBDA { return mul(capped(v, c), splat<std::remove_cvref_t<decltype(v)>>(share)); },
           plus<value>{}, in);
     else
       ctx.fill(s.mean, value(0));
@@ -136,7 +131,7 @@ struct cross_entropy_program {
 };
 
 template <class X, class S, class D>
-struct cross_entropy_backward_program {
+struct cross_entropy_backward_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -152,16 +147,12 @@ struct cross_entropy_backward_program {
   struct shared {
     typename Ctx::template column_of<value> factor;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits, dlogits); }
   HEDDLE_FN span work() const {
     return {.operation = "cross_entropy_backward",
             .shape = {logits.extent(0), logits.extent(1)},
             .bytes = element_bytes(logits, targets, lse, dlogits),
             .flops = logits.size() * (cap > value(0) ? 13 : 6)};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
   }
   // dlogit = scale (p (1 + 2 z lse) - (1 - smoothing) hot - smoothing / classes), times the slope of the cap.
   HEDDLE_DEVICE_PASS_QUIET
@@ -246,9 +237,9 @@ struct cross_entropy_total_program {
 /// logit is -inf has loss inf; so has a row that is all -inf, with lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
-    requires writable_view<S>
-  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& loss,
-                            S const& lse, cross_entropy_options const& o = {}) const {
+  requires writable_view<S> HEDDLE_FN void operator()(E& exec, X const& logits,
+                                                      view<std::int32_t const, 1> const& targets, S const& loss,
+                                                      S const& lse, cross_entropy_options const& o = {}) const {
     using value = typename S::value_type;
     HEDDLE_EXPECTS(targets.extent(0) == logits.extent(0) && loss.extent(0) == logits.extent(0) &&
                        lse.extent(0) == logits.extent(0),
@@ -256,9 +247,15 @@ struct cross_entropy_fn {
                    loss.extent(0), lse.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_program<typename X::value_type, value>{
-                        canonical_input(slice(logits, 1, 0, classes<value>(logits, o))), targets, canonical(loss),
-                        canonical(lse), static_cast<value>(o.smoothing), static_cast<value>(o.z_loss),
-                        static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)},
+                        canonical_input(slice(logits, 1, 0, classes<value>(logits, o))),
+                        targets,
+                        canonical(loss),
+                        canonical(lse),
+                        static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss),
+                        static_cast<value>(o.soft_cap),
+                        o.ignore_index});
   }
 
   /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges,
@@ -287,9 +284,10 @@ inline constexpr cross_entropy_fn cross_entropy{};
 /// Types, Sync, Determinism: as cross_entropy.
 struct cross_entropy_backward_fn {
   template <executor E, matrix_view X, vector_view S, vector_view F, matrix_view D>
-    requires writable_view<D>
-  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& lse,
-                            F const& scale, D const& dlogits, cross_entropy_options const& o = {}) const {
+  requires writable_view<D> HEDDLE_FN void operator()(E& exec, X const& logits,
+                                                      view<std::int32_t const, 1> const& targets, S const& lse,
+                                                      F const& scale, D const& dlogits,
+                                                      cross_entropy_options const& o = {}) const {
     using value = typename S::value_type;
     HEDDLE_EXPECTS(dlogits.extents() == logits.extents() && targets.extent(0) == logits.extent(0) &&
                        lse.extent(0) == logits.extent(0) && scale.extent(0) == 1,
@@ -297,9 +295,16 @@ struct cross_entropy_backward_fn {
                    dlogits.extent(0), targets.extent(0), lse.extent(0), scale.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_backward_program<typename X::value_type, value, typename D::value_type>{
-                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes<value>(logits, o))), targets,
-                        canonical_input(lse), scale.data(), canonical(dlogits), static_cast<value>(o.smoothing),
-                        static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)},
+                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes<value>(logits, o))),
+                        targets,
+                        canonical_input(lse),
+                        scale.data(),
+                        canonical(dlogits),
+                        static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss),
+                        static_cast<value>(o.soft_cap),
+                        o.ignore_index});
   }
 };
 inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
@@ -308,13 +313,14 @@ inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
 /// Shapes: loss, targets [rows], sum, count [1]. Sync: submits. Determinism: the canonical order over rows.
 struct cross_entropy_total_fn {
   template <executor E, vector_view L, vector_view S>
-    requires writable_view<S>
-  HEDDLE_FN void operator()(E& exec, L const& loss, view<std::int32_t const, 1> const& targets, S const& sum,
-                            view<std::int64_t, 1> const& count, cross_entropy_options const& o = {}) const {
+  requires writable_view<S> HEDDLE_FN void operator()(E& exec, L const& loss,
+                                                      view<std::int32_t const, 1> const& targets, S const& sum,
+                                                      view<std::int64_t, 1> const& count,
+                                                      cross_entropy_options const& o = {}) const {
     HEDDLE_EXPECTS(loss.extent(0) == targets.extent(0) && sum.extent(0) == 1 && count.extent(0) == 1,
                    "cross_entropy_total: one target per loss, one sum, one count", loss.extent(0), targets.extent(0));
     tile::run(exec, detail::cross_entropy_total_program<typename S::value_type>{canonical_input(loss), targets,
-                                                                               o.ignore_index, canonical(sum), count});
+                                                                                o.ignore_index, canonical(sum), count});
   }
 };
 inline constexpr cross_entropy_total_fn cross_entropy_total{};

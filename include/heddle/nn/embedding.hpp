@@ -10,30 +10,20 @@ namespace nn {
 namespace detail {
 
 template <class T, class P, class Y>
-struct embedding_program {
+struct embedding_program : tile::over_rows {
   view<T const, 2> table;
   view<P const, 2> positions;  // without rows: none
   view<std::int32_t const, 1> tokens;
   view<Y, 2> y;
   index_t sequence;
 
-  template <class Ctx>
-  struct shared {
-    char none;
-  };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(table) && tile::has_unit_columns(positions) && tile::has_unit_columns(y);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(table, positions, y); }
   HEDDLE_FN span work() const {
     bool const placed = positions.extent(0) > 0;
     return {.operation = "embedding",
             .shape = {y.extent(0), y.extent(1)},
             .bytes = element_bytes(tokens, y) + y.size() * static_cast<index_t>(sizeof(T) + (placed ? sizeof(P) : 0)),
             .flops = placed ? y.size() : 0};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(tokens.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -72,7 +62,7 @@ struct embedding_weight_program {
   struct shared {
     char none;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy) && tile::has_unit_columns(dtable); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy, dtable); }
 
   HEDDLE_FN span work() const {
     return {.operation = sequence > 0 ? "position_backward" : "embedding_backward",
@@ -142,7 +132,8 @@ struct embedding_fn {
     }
     if (y.empty()) return;
     tile::run(exec, detail::embedding_program<typename T::value_type, typename P::value_type, typename Y::value_type>{
-                        canonical_input(table), canonical_input(positions), tokens, canonical(y), sequence});
+                        {tokens.extent(0)}, canonical_input(table), canonical_input(positions), tokens, canonical(y),
+                        sequence});
   }
 };
 inline constexpr embedding_fn embedding{};

@@ -71,7 +71,7 @@ struct rope_program {
   struct shared {
     char none;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(y); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, y); }
 
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles_per_sequence() const {

@@ -186,6 +186,50 @@ TEST_CASE("an operation that throws ends the call on all ranks", "[comm]") {
   }
 }
 
+TEST_CASE("a call that failed returns only when no peer is inside this rank's memory", "[comm]") {
+  if (usable_cores() < 2) {
+    SUCCEED("a rank that waits on one core is not woken to help");
+    return;
+  }
+  struct meeting {
+    int inside = 0, thrown = 0, left = 0;
+  } meet;
+  auto const wait_for = [](int const& flag, double seconds) {
+    for (double const end = now() + seconds; __atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 0 && now() < end;) nap(1);
+  };
+  rank_checks check;
+  run_test_ranks(2, [&](thread_communicator& comm) {
+    serial_executor exec;
+    std::vector<float> x = filled(1 << 20, 1.0f);
+    bool entered = false;
+    // Rank 1 stays in its first chunk, which works on the buffers of both, until rank 0 has thrown and returned.
+    auto const sum = [&, me = comm.rank()](float a, float b) {
+      if (entered) return a + b;
+      entered = true;
+      if (me == 1) {
+        __atomic_store_n(&meet.inside, 1, __ATOMIC_RELEASE);
+        wait_for(meet.thrown, 10);
+        wait_for(meet.left, 0.2);
+        __atomic_store_n(&meet.inside, 0, __ATOMIC_RELEASE);
+        return a + b;
+      }
+      wait_for(meet.inside, 10);
+      __atomic_store_n(&meet.thrown, 1, __ATOMIC_RELEASE);
+      throw std::runtime_error("op");
+    };
+    try {
+      all_reduce(comm, exec, as_view(x), as_view(x), sum);
+      check(false, "must not succeed");
+    } catch (std::exception const&) {
+      bool const alone = __atomic_load_n(&meet.inside, __ATOMIC_ACQUIRE) == 0;
+      __atomic_store_n(&meet.left, 1, __ATOMIC_RELEASE);
+      check(alone, "a peer is inside while rank " + std::to_string(comm.rank()) + " goes on");
+    }
+  });
+  check.finish(2);
+  REQUIRE(meet.thrown == 1);
+}
+
 TEST_CASE("fail wakes peers in groups that were split from it, while a queue still runs", "[comm]") {
   rank_checks check;
   double const begin = now();
