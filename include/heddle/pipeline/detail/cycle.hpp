@@ -210,15 +210,14 @@ HEDDLE_FN void check_order(schedule const& s, graph const& g, verify_report& rep
   found_cycle const found = shortest_cycle(g);
   std::vector<int> const& cycle = found.units;
   if (cycle.empty()) return;
-  std::string text = "deadlock: ";
+  std::string text = found.is_shortest ? "deadlock: " : "deadlock, of which a shorter cycle may exist: ";
   std::vector<op_place> places;
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     graph::unit const& here = g.describe(cycle[i]);
     text += unit_text(s, here) + " waits for ";
     places.push_back({here.device, here.first});
   }
-  report.add(rule::order, std::move(places), text + unit_text(s, g.describe(cycle[0])) +
-                                                (found.is_shortest ? "" : "; a shorter cycle may exist"));
+  report.add(rule::order, std::move(places), text + unit_text(s, g.describe(cycle[0])));
 }
 
 }  // namespace heddle::pipeline::detail
