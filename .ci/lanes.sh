@@ -127,7 +127,7 @@ lane_asan() { cmake --workflow --preset asan-ubsan; }
 
 lane_tsan() { cmake --workflow --preset tsan; }
 
-# Ten seconds of libFuzzer for each parser, one parser per core. Each writes what it says into a file, so that lines of
+# Five seconds of libFuzzer for each parser, one parser per core. Each writes what it says into a file, so that lines of
 # two don't mix.
 lane_fuzz() {
   local status=0
@@ -146,7 +146,7 @@ fuzz_one() {
     clang++ -std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
       -DHEDDLE_LIBFUZZER -pthread \
       -I include -I tests "$1" -o "build/fuzz/$name" &&
-      check timeout 120 "build/fuzz/$name" -max_total_time=10 -max_len=4096 -artifact_prefix=build/fuzz/
+      check timeout 120 "build/fuzz/$name" -max_total_time=5 -max_len=4096 -artifact_prefix=build/fuzz/
   } >"build/fuzz/$name.txt" 2>&1
 }
 

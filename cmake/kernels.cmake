@@ -32,7 +32,7 @@ separate_arguments(options_openmp UNIX_COMMAND "${OpenMP_CXX_FLAGS}")
 list(APPEND options_openmp ${options_plain})
 
 foreach(kind IN LISTS HEDDLE_KERNELS)
-  if(NOT DEFINED options_${kind} OR (kind STREQUAL "openmp" AND NOT TARGET heddle_openmp))
+  if(NOT kind MATCHES "^(plain|openmp)$" OR (kind STREQUAL "openmp" AND NOT TARGET heddle_openmp))
     message(FATAL_ERROR "HEDDLE_KERNELS: know plain and, where OpenMP is found, openmp; not '${kind}'")
   endif()
 endforeach()

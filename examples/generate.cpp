@@ -44,6 +44,12 @@ struct codec {
   }
 };
 
+/// Where the text goes.
+struct screen {
+  settings const* s;
+  codec const* c;
+};
+
 void declare(examples::flags& f, settings& s) {
   f.text("checkpoint", &s.checkpoint, "PATH", "output folder of train_gpt, or a .safetensors file").required();
   f.text("prompt", &s.prompt, "TEXT", "text to go on from; a line break where it is not given");
@@ -90,10 +96,14 @@ int run(int argc, char** argv) {
   r.prompt = c.encode(s.prompt);
   r.tokens = s.tokens;
   r.sampling = {s.temperature, s.top_p, s.top_k, s.seed};
-  r.emit = [](std::int32_t token, void* data) { static_cast<codec const*>(data)->print(token); };
-  r.data = const_cast<codec*>(&c);
+  screen to{&s, &c};
+  r.begin = [](void* data) {
+    std::string const& prompt = static_cast<screen*>(data)->s->prompt;
+    std::fwrite(prompt.data(), 1, prompt.size(), stdout);
+  };
+  r.emit = [](std::int32_t token, void* data) { static_cast<screen*>(data)->c->print(token); };
+  r.data = &to;
   hd::threads_executor exec(s.threads > 0 ? s.threads : hd::usable_cores());
-  std::fwrite(s.prompt.data(), 1, s.prompt.size(), stdout);
   write_function const write = d.style == hd::model::decoder_style::gpt2 ? write_gpt2 : write_llama;
   result const took = write(exec, from, d.sizes, r);
   std::fputc('\n', stdout);

@@ -91,6 +91,10 @@ void apply_preset(settings& s, examples::flags const& f) {
 // What no single flag can check; each message says what to do.
 void check(settings const& s) {
   std::string const n = std::to_string(s.dp * s.pp);
+  if (s.dp * s.pp > hd::detail::max_thread_ranks)
+    refuse("--dp " + std::to_string(s.dp) + " x --pp " + std::to_string(s.pp) + " makes " + n +
+           " ranks, and a process has at most " + std::to_string(hd::detail::max_thread_ranks) +
+           ": give a smaller --dp or --pp");
   if (s.ranks != 0 && s.ranks != s.dp * s.pp)
     refuse("--ranks " + std::to_string(s.ranks) + " is not dp x pp = " + n + ": give --ranks " + n +
            " or leave it out");

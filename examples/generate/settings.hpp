@@ -9,11 +9,13 @@
 
 namespace generate {
 
-/// What to write: a prompt goes on for some tokens, each given to `emit` as it is chosen.
+/// What to write: a prompt goes on for some tokens. `begin` is called once the model is loaded, `emit` for each token
+/// as it is chosen.
 struct request {
   std::vector<std::int32_t> prompt;
   heddle::index_t tokens = 200;
   heddle::model::sampling_options sampling;
+  void (*begin)(void* data) = nullptr;
   void (*emit)(std::int32_t token, void* data) = nullptr;
   void* data = nullptr;
 };

@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+
 namespace examples {
 
 /// The command line can't be used: one line that names the flag and says what to do. Exit status 2.
@@ -292,6 +294,15 @@ class flags {
   std::vector<entry> entries_;
 };
 
+namespace detail {
+/// A standard stream that was closed would give its number to the next file that is opened, and what is printed would
+/// go there. It gets what refuses to be used instead.
+inline void occupy_standard_streams() {
+  for (int number : {0, 1, 2})
+    if (::fcntl(number, F_GETFD) < 0 && ::open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+}
+}  // namespace detail
+
 /// Runs `f(argc, argv)` and turns what it throws into one line on stderr and an exit status: 2 for usage, 130 where the
 /// user interrupted, 1 for any other failure; --help prints to stdout and gives 0. Output that stdout did not take is a
 /// failure, and so is a file beyond the process's limit, which would else end the process by a signal.
@@ -311,6 +322,7 @@ int run_main(int argc, char** argv, F const& f) {
     return report("can't write to the standard output: free some space or send it elsewhere", 1);
   };
   std::signal(SIGXFSZ, SIG_IGN);
+  detail::occupy_standard_streams();
   try {
     return finish(f(argc, argv));
   } catch (help_wanted const& h) {

@@ -43,7 +43,7 @@ inline bool is_text(std::filesystem::path const& path) {
 /// All endings in a line, for messages.
 inline std::string text_endings_list() {
   std::string all;
-  for (char const* e : text_endings) all += (all.empty() ? "" : " ") + std::string(e);
+  for (char const* e : text_endings) (all += all.empty() ? "" : " ") += e;
   return all;
 }
 

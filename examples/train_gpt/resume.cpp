@@ -58,7 +58,7 @@ void note_differences(settings const& s, hd::checkpoint::store const& from) {
   std::string differs;
   for (auto const& k : kept)
     if (std::string const* const saved = from.meta(k.key); saved != nullptr && *saved != k.wanted)
-      differs += (differs.empty() ? "" : ", ") + std::string(k.flag) + " " + k.wanted + " (saved with " + *saved + ")";
+      ((differs += differs.empty() ? "" : ", ") += k.flag) += " " + k.wanted + " (saved with " + *saved + ")";
   if (!differs.empty()) std::printf("train_gpt: goes on with %s\n", differs.c_str());
 }
 

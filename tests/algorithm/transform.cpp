@@ -66,6 +66,7 @@ TEMPLATE_LIST_TEST_CASE("copy: contiguous, with gaps, turned, converting", "[alg
     for (index_t c = columns; c < 80; ++c) REQUIRE(std::isnan(gaps[r * 80 + c]));
   }
   REQUIRE_THROWS_AS(copy(setup.exec, in, view<float, 2>(same.data(), dims<2>(columns, rows))), contract_error);
+  REQUIRE_THROWS_AS(copy(setup.exec, in, view<float, 2>(same.data(), dims<2>(rows, columns), 0, 1)), contract_error);
 }
 
 TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::tile_cases) {

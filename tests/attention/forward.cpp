@@ -304,6 +304,13 @@ TEST_CASE("wrong shapes and options are refused", "[attention]") {
   REQUIRE_THROWS_AS(call(transpose(q), k, v, out, lse), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.scale = inf}), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.softcap = 0}), contract_error);
+  // Finite and positive here, but not as floats.
+  REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.scale = -1e300}), contract_error);
+  REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.softcap = 1e300}), contract_error);
+  REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.softcap = 1e-60}), contract_error);
+  REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.softcap = std::nan("")}), contract_error);
+  view<float, 3> const twice(p.out.rows().data(), dims<3>(4, 4, 2), 0, 2, 1);
+  REQUIRE_THROWS_AS(call(q, k, v, twice, lse), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.sequences = 3}), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, out, lse, {.sequences = 0}), contract_error);
   std::int32_t const up[] = {0, 2, 4}, falling[] = {0, 4, 3}, late[] = {1, 2, 4}, beyond[] = {0, 2, 7};

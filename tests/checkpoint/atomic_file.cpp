@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 
 using namespace heddle;
 using checkpoint::atomic_file;
@@ -43,6 +44,12 @@ std::string failure(std::string const& path, std::string const& content) {
     return e.what();
   }
   return "";
+}
+
+mode_t kind_of(std::string const& path) {
+  struct ::stat s {};
+  REQUIRE(::lstat(path.c_str(), &s) == 0);
+  return s.st_mode & S_IFMT;
 }
 }  // namespace
 
@@ -92,7 +99,8 @@ TEST_CASE("a failure names the file and leaves nothing behind", "[checkpoint]") 
   CHECK(checkpoint::list_directory(f.path()).size() == 1);
   // A folder in the file's place can't be replaced.
   checkpoint::make_directories(f / "b");
-  CHECK(failure(f / "b", "x") == "file: can't rename to " + f / "b" + ": Is a directory: check the path");
+  CHECK(failure(f / "b", "x") == "file: can't replace " + f / "b" + ": Is a directory: check the path");
+  CHECK_THROWS_WITH(atomic_file(f / "b", "7").commit(), Catch::Contains("can't rename to"));
   CHECK(checkpoint::list_directory(f.path()).size() == 2);
 }
 
@@ -111,4 +119,76 @@ TEST_CASE("a commit can be interrupted at each of its points", "[checkpoint]") {
     CHECK(test::read_file(f / "a") == (where == commit_point::renamed ? "new" : "old"));
     CHECK(checkpoint::list_directory(f.path()).size() == 1);
   }
+}
+
+TEST_CASE("a link is followed: what it leads to is replaced, the link stays", "[checkpoint]") {
+  test::temporary_folder const f;
+  checkpoint::make_directories(f / "inner");
+  test::write_file(f / "inner/real", "old");
+  for (auto const& [name, target] : {std::pair<char const*, std::string>{"relative", "inner/real"},
+                                     {"absolute", f / "inner/real"},
+                                     {"twice", "relative"}}) {
+    REQUIRE(::symlink(target.c_str(), (f / name).c_str()) == 0);
+    write_file(f / name, name);
+    CHECK(test::read_file(f / "inner/real") == name);
+    CHECK(kind_of(f / name) == S_IFLNK);
+  }
+  REQUIRE(::symlink("inner/later", (f / "dangling").c_str()) == 0);
+  write_file(f / "dangling", "made");
+  CHECK(test::read_file(f / "inner/later") == "made");
+  CHECK(checkpoint::list_directory(f / "inner").size() == 2);
+  REQUIRE(::symlink("loop", (f / "loop").c_str()) == 0);
+  CHECK(failure(f / "loop", "x").find("can't follow " + f / "loop") != std::string::npos);
+  REQUIRE(::symlink("inner", (f / "folder").c_str()) == 0);
+  CHECK(failure(f / "folder", "x").find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("a pipe or an open descriptor is written to where it is", "[checkpoint]") {
+  test::temporary_folder const f;
+  std::string const pipe = f / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  int const reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  REQUIRE(::symlink("pipe", (f / "link").c_str()) == 0);
+  char got[8] = {};
+  for (std::string const& path : {pipe, f / "link", "/dev/fd/" + std::to_string(::open(pipe.c_str(), O_WRONLY))}) {
+    write_file(path, "data");
+    CHECK(::read(reader, got, sizeof got) == 4);
+    CHECK(std::string(got) == "data");
+  }
+  ::close(reader);
+  CHECK(kind_of(pipe) == S_IFIFO);
+  CHECK(checkpoint::list_directory(f.path()).size() == 2);
+  test::write_file(f / "log", "before ");
+  int const log = ::open((f / "log").c_str(), O_WRONLY | O_APPEND);
+  write_file("/proc/self/fd/" + std::to_string(log), "after");
+  ::close(log);
+  CHECK(test::read_file(f / "log") == "before after");
+  CHECK(failure("/proc/self/fd/99999", "x").find("Bad file descriptor") != std::string::npos);
+}
+
+TEST_CASE("a device is written to, never replaced", "[checkpoint]") {
+  test::temporary_folder const f;
+  std::string const device = f / "full";  // every write to it finds the disk full
+  if (::mknod(device.c_str(), S_IFCHR | 0600, ::makedev(1, 7)) != 0) {
+    WARN("this process may not make a device");
+    return;
+  }
+  CHECK_FALSE(failure(device, "x").empty());
+  CHECK(kind_of(device) == S_IFCHR);
+  CHECK(checkpoint::list_directory(f.path()).size() == 1);
+}
+
+TEST_CASE("a name that belongs to the caller is replaced whatever has it", "[checkpoint]") {
+  test::temporary_folder const f;
+  test::write_file(f / "real", "kept");
+  REQUIRE(::symlink("real", (f / "a").c_str()) == 0);
+  REQUIRE(::mkfifo((f / "b").c_str(), 0600) == 0);
+  for (char const* name : {"a", "b"}) {
+    atomic_file file(f / name, "1");
+    file.write("new");
+    file.commit();
+    CHECK(kind_of(f / name) == S_IFREG);
+  }
+  CHECK(test::read_file(f / "real") == "kept");
 }

@@ -46,3 +46,15 @@ TEST_CASE("a file without a disk behind it has nothing to wait for", "[checkpoin
   pipe.write("x", 1);
   CHECK_NOTHROW(pipe.sync());
 }
+
+TEST_CASE("only a regular file is opened for reading: nothing else is waited for", "[checkpoint]") {
+  test::temporary_folder const f;
+  REQUIRE(::mkfifo((f / "pipe").c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(file::open(f / "pipe"), Catch::Contains("it is not a regular file: check the path"));
+  CHECK_THROWS_WITH(file::open(f.path()), Catch::Contains("Is a directory: check the path"));
+  CHECK_THROWS_WITH(checkpoint::read_small_file(f / "pipe", 10), Catch::Contains("it is not a regular file"));
+  CHECK_THROWS_WITH(file::open("/dev/null"), Catch::Contains("it is not a regular file"));
+  test::write_file(f / "plain", "x");
+  CHECK_THROWS_WITH(checkpoint::sync_directory(f / "plain"), Catch::Contains("Not a directory"));
+  CHECK(file::open(f / "plain").size() == 1);
+}

@@ -141,6 +141,66 @@ TEST_CASE("a lost pointer is found again", "[checkpoint]") {
   test::write_file(root / "latest", "../../etc/passwd");
   CHECK(open_store(root.path(), verify::sizes, ear.notice()).id().step == 30);
   CHECK(ear.heard.size() == 2);
+  // Whatever else stands there is passed over in the same way, without waiting for it.
+  std::string const pointer = root / "latest";
+  auto const found = [&](char const* why) {
+    ear.heard.clear();
+    CHECK(open_store(root.path(), verify::sizes, ear.notice()).id().step == 30);
+    REQUIRE(ear.heard.size() == 1);
+    CHECK_THAT(ear.heard[0], Catch::Contains(why) && Catch::Contains("looking for the newest complete save"));
+  };
+  test::write_file(pointer, std::string(5000, 'x'));
+  found("5000 bytes are more than 4096");
+  remove_file(pointer);
+  make_directories(pointer);
+  found("Is a directory");
+  ::rmdir(pointer.c_str());
+  REQUIRE(::mkfifo(pointer.c_str(), 0600) == 0);
+  found("it is not a regular file");
+  test::save_all(root.path(), 40, 1);  // takes the place of the pipe
+  CHECK(open_store(root.path(), verify::sizes, ear.notice()).id().step == 40);
+  CHECK(ear.heard.size() == 1);
+}
+
+TEST_CASE("a pipe in the place of a rank's file or a manifest is passed over", "[checkpoint]") {
+  for (std::string const& name : {file_name(0), std::string(manifest_name)}) {
+    test::temporary_folder const root;
+    test::save_all(root.path(), 20, 1);
+    std::string const path = root / folder_name(test::save_all(root.path(), 30, 1)) + "/" + name;
+    remove_file(path);
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    test::listener ear;
+    CHECK(open_store(root.path(), verify::contents, ear.notice()).id().step == 20);
+    CHECK_THAT(ear.heard.front(), Catch::Contains("it is not a regular file"));
+  }
+}
+
+TEST_CASE("a box index names every entry once", "[checkpoint]") {
+  test::temporary_folder const root;
+  std::string const data(8, '\0'), line = R"({\"entry\":\"%\",\"name\":\"%\",\"key\":\"\",)"
+                                         R"(\"extents\":[1],\"lo\":[0],\"hi\":[1]})";
+  auto const faults_of = [&](std::string const& first, std::string const& second) {
+    std::string index;
+    for (std::string const& name : {first, second}) {
+      std::string one = line;
+      for (std::size_t at; (at = one.find('%')) != std::string::npos;) one.replace(at, 1, name);
+      index += (index.empty() ? "[" : ",") + one;
+    }
+    test::write_file(root / "f", test::made(R"({"__metadata__":{"heddle.boxes":")" + index + R"(]"},)" +
+                                                R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)" +
+                                                R"("b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                                            data));
+    header h;
+    REQUIRE(read_header(file::open(root / "f"), h));
+    std::vector<checkpoint::detail::stored_box> boxes;
+    report faults;
+    checkpoint::detail::read_box_index(h, 0, "f", boxes, faults);
+    return faults;
+  };
+  CHECK(faults_of("a", "b"));
+  report const twice = faults_of("a", "a");
+  CHECK(twice.count() == 2);
+  CHECK_THAT(twice.summary(2), Catch::Contains("names \"a\" twice") && Catch::Contains("holds \"b\", which"));
 }
 
 TEST_CASE("a file of another program opens as whole tensors", "[checkpoint]") {

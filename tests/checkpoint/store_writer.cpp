@@ -184,6 +184,30 @@ TEST_CASE("old saves beyond the number to keep are deleted, only after the new o
   CHECK(list_saves(root.path()).size() == 1);
 }
 
+TEST_CASE("an old save that can't be deleted fails no save", "[checkpoint]") {
+  test::temporary_folder const root;
+  save_id const first = test::save_all(root.path(), 10, 1);
+  std::string const foreign = root / folder_name(first) + "/notes";
+  make_directories(foreign);
+  for (index_t step : {20, 30, 40, 50}) {
+    manifest m;
+    m.id = next_save(root.path(), step);
+    m.files = {test::save_rank(root.path(), m.id, 0, 1)};
+    test::listener ear;
+    commit(root.path(), m, 2, {}, ear.notice());
+    CHECK(usable_step(root.path()) == step);
+    CHECK(ear.heard.size() == (step >= 30 ? 1 : 0));
+    if (!ear.heard.empty())
+      CHECK_THAT(ear.heard[0], Catch::Contains("delete it by hand: file: can't delete " + foreign));
+  }
+  // Only what is foreign stays of it, and the saves behind it go as ever.
+  CHECK(list_directory(root / folder_name(first)) == std::vector<std::string>{"notes"});
+  CHECK(list_saves(root.path()).size() == 3);
+  ::rmdir(foreign.c_str());
+  test::save_all(root.path(), 60, 1);
+  CHECK(list_saves(root.path()).size() == 2);
+}
+
 TEST_CASE("a full disk is named and leaves the save before", "[checkpoint]") {
   test::temporary_folder const root;
   test::save_all(root.path(), 20, 1);

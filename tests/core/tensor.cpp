@@ -53,6 +53,12 @@ TEST_CASE("what a tensor refuses", "[core]") {
   heddle::serial_executor exec(space);
   REQUIRE_THROWS_AS(tensor(exec, space, dims<2>(heddle::index_t{1} << 40, heddle::index_t{1} << 21)),
                     heddle::contract_error);
+  struct wide {
+    double at[16];
+  };
+  using tensor_of_wide = heddle::tensor<wide, 1>;
+  REQUIRE_THROWS_AS(tensor_of_wide(exec, space, dims<1>(heddle::index_t{1} << 57)), heddle::contract_error);
+  REQUIRE(space.counts().allocations == 0);
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<tensor>);
   STATIC_REQUIRE(std::is_convertible_v<tensor&, heddle::view<float, 2>>);
   STATIC_REQUIRE_FALSE(std::is_convertible_v<tensor, heddle::view<float, 2>>);  // it would dangle

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -132,4 +133,53 @@ TEST_CASE("reshape of transposed, broadcast, reversed and empty views", "[core]"
   hview<int, 2> const empty(data.data(), dims<2>(0, 5), 1, 1);
   REQUIRE(heddle::reshape(empty, dims<3>(2, 0, 7)).empty());
   REQUIRE_FALSE(heddle::can_reshape(empty, dims<1>(5)));
+}
+
+TEST_CASE("sizes whose product wraps are refused", "[core]") {
+  using heddle::dims;
+  using heddle::index_t;
+  index_t const most = std::numeric_limits<index_t>::max(), third = 6148914691236517207;  // 3 third = 2^64 + 5
+  CHECK_THROWS_AS(dims<2>(3, third), heddle::contract_error);
+  CHECK_THROWS_AS(dims<2>(2, index_t{1} << 62), heddle::contract_error);
+  CHECK_THROWS_AS(dims<3>(index_t{1} << 32, 0, index_t{1} << 32), heddle::contract_error);  // a stride would wrap
+  CHECK_THROWS_AS((heddle::extents<3, heddle::dynamic>(3, third)), heddle::contract_error);
+  CHECK(dims<3>(1, most, 1).size() == most);
+  CHECK(dims<2>(0, most).size() == 0);
+  CHECK(dims<2>(3037000499, 3037000499).size() == 9223372030926249001);
+  CHECK_THROWS_AS(dims<2>(3037000500, 3037000500), heddle::contract_error);
+  CHECK(heddle::checked_product(7, most / 7) == most / 7 * 7);
+  CHECK_THROWS_AS(heddle::checked_product(8, most / 7), heddle::contract_error);
+  CHECK_THROWS_AS(heddle::checked_product(-1, 2), heddle::contract_error);
+  CHECK(heddle::product_fits(0, most, 0));
+  CHECK(heddle::product_fits(most, 0, 0));
+  CHECK(heddle::product_fits(2, 4, 8));
+  CHECK_FALSE(heddle::product_fits(3, 4, 11));
+  CHECK_FALSE(heddle::product_fits(index_t{1} << 62, 4, 8));
+  // Nothing is reshaped to what can't exist.
+  heddle::view<float, 2> const none(nullptr, dims<2>(0, 5));
+  CHECK_THROWS_AS(heddle::reshape(none, dims<3>(index_t{1} << 40, 0, index_t{1} << 40)), heddle::contract_error);
+  CHECK(heddle::reshape(none, dims<2>(most, 0)).empty());
+}
+
+TEST_CASE("views whose elements stand twice are told", "[core]") {
+  float x[64] = {};
+  auto const distinct = [&](heddle::index_t n, heddle::index_t m, heddle::index_t s, heddle::index_t t) {
+    return heddle::view<float, 2>(x + 30, heddle::dims<2>(n, m), s, t).has_distinct_elements();
+  };
+  // Against all pairs of indices.
+  for (int n = 0; n < 5; ++n)
+    for (int m = 0; m < 5; ++m)
+      for (int s = -4; s < 5; ++s)
+        for (int t = -4; t < 5; ++t) {
+          bool twice = false;
+          for (int i = 0; i < n * m; ++i)
+            for (int j = 0; j < i; ++j) twice = twice || i / m * s + i % m * t == j / m * s + j % m * t;
+          INFO(n << ' ' << m << ' ' << s << ' ' << t);
+          REQUIRE(distinct(n, m, s, t) == !twice);
+        }
+  CHECK_FALSE(heddle::view<float, 1>(x, heddle::dims<1>(3), 0).has_distinct_elements());
+  CHECK(heddle::view<float, 1>(x, heddle::dims<1>(1), 0).has_distinct_elements());
+  CHECK(heddle::view<float, 0>(x, heddle::dims<0>()).has_distinct_elements());
+  CHECK_FALSE(heddle::view<float, 3>(x, heddle::dims<3>(2, 2, 2), 0, 2, 1).has_distinct_elements());
+  CHECK(heddle::view<float, 3>(x, heddle::dims<3>(2, 1, 2), 2, 0, 1).has_distinct_elements());
 }

@@ -57,6 +57,14 @@ function(refused wanted pattern)
   endif()
 endfunction()
 
+# silent(<word>...): prints nothing on stdout.
+function(silent)
+  start(${ARGN})
+  if(NOT output STREQUAL "")
+    complain("prints nothing on stdout" ${ARGN})
+  endif()
+endfunction()
+
 # accepted(<word>...): ends with status 0.
 function(accepted)
   start(${ARGN})
@@ -138,6 +146,7 @@ function(killed_run)
   elseif(NOT output MATCHES "train_gpt: goes on with --seed 2 .saved with 1.\n")
     complain("says that the seed differs" ${command})
   endif()
+  accepted(${two} --out killed --overwrite)
   set(failures ${failures} PARENT_SCOPE)
 endfunction()
 
@@ -159,7 +168,6 @@ accepted(${two} --out run)
 # A folder that holds another run.
 refused(2 "run holds a run saved at step 2: add --resume run to go on, choose another --out, or give --overwrite"
         ${four} --out run)
-accepted(${two} --out run --overwrite)
 
 # Usage.
 refused(2 "--no-such is no flag.*see --help" ${two} --out new --no-such)
@@ -219,6 +227,18 @@ if(EXISTS /dev/full)
   refused(1 "can't write to the standard output: free some space" sh -c "exec \"$@\" >/dev/full" sh ${two})
   refused(1 "can't write to the standard output" sh -c "exec \"$@\" >/dev/full" sh ${GENERATE} --checkpoint run)
 endif()
+foreach(program TRAIN_GPT GENERATE)  # closed, where the next file that is opened would take its place
+  set(words ${two})
+  if(program STREQUAL "GENERATE")
+    set(words ${GENERATE} --checkpoint run)
+  endif()
+  refused(1 "can't write to the standard output" sh -c "exec \"$@\" >&-" sh ${words})
+endforeach()
+set(huge ${TRAIN_GPT} --random-tokens --preset tiny --steps 1 --threads-per-rank 1)
+refused(1 "out.of.memory: one rank of this run takes [0-9]+ bytes and this machine has [0-9]+: choose a smaller batch"
+        ${huge} --batch 1048576 --seq 65536 --microbatches 1)
+refused(2 "--dp 1000 x --pp 1000 makes 1000000 ranks, and a process has at most [0-9]+: give a smaller"
+        ${huge} --dp 1000 --pp 1000 --layers 1000 --microbatches 1000)
 
 # generate.
 refused(2 "--checkpoint is missing: give --checkpoint PATH" ${GENERATE})
@@ -232,6 +252,9 @@ refused(1 "no usable checkpoint in missing: check the path" ${GENERATE} --checkp
 refused(1 "no usable checkpoint in hollow: check the path" ${GENERATE} --checkpoint hollow)
 refused(1 "no usable checkpoint in damaged/checkpoint, take another copy" ${GENERATE} --checkpoint damaged)
 refused(1 "not.safetensors" ${GENERATE} --checkpoint not.safetensors)
+silent(${GENERATE} --checkpoint not.safetensors)
+refused(1 "can't read a checkpoint from text.txt: give a folder of saves or a file whose name ends in .safetensors"
+        ${GENERATE} --checkpoint text.txt)
 
 # Where the default text is not.
 refused(1 "heddle's own text, which is not in this folder: start in heddle's folder, or give --data PATH"

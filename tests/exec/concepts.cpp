@@ -61,6 +61,23 @@ struct no_end {
   void begin(span const&);
 };
 
+/// The members of a memory space and nothing else.
+struct minimal_space {
+  template <class E>
+  void* allocate(E&, std::size_t, std::size_t) {
+    return nullptr;
+  }
+  template <class E>
+  void deallocate(E&, void*, std::size_t, std::size_t) {}
+  memory_counts counts() { return {}; }
+};
+struct space_without_counts {
+  template <class E>
+  void* allocate(E&, std::size_t, std::size_t);
+  template <class E>
+  void deallocate(E&, void*, std::size_t, std::size_t);
+};
+
 struct big_task {
   char bytes[max_task_bytes + 1];
   void operator()(index_t, int) const;
@@ -77,7 +94,9 @@ static_assert(immediate_executor<serial_executor> && immediate_executor<threads_
 static_assert(executor<queued<minimal_executor>> && !immediate_executor<queued<minimal_executor>>);
 static_assert(!executor<no_scratch> && !executor<no_backend> && !executor<wrong_record>);
 static_assert(!executor<wrong_concurrency> && !executor<no_wait> && !executor<int>);
-static_assert(!observer_type<no_end>);
+static_assert(!observer_type<no_end> && observer_type<counter> && observer_type<null_observer>);
+static_assert(memory_space_for<host_space, minimal_executor> && memory_space_for<minimal_space, minimal_executor>);
+static_assert(!memory_space_for<space_without_counts, minimal_executor>);
 static_assert(!queueable_task<big_task> && !queueable_task<owning_task>);
 static_assert(!std::copyable<threads_executor> && !std::copyable<queued<serial_executor>>);
 static_assert(!std::is_constructible_v<queued<serial_executor>, char const*>);

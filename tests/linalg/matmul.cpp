@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "products.hpp"
 
+#include <heddle/linalg/gemv.hpp>
+
 #include <cstring>
 
 using namespace heddle;
@@ -129,6 +131,23 @@ TEST_CASE("matmul refuses an output that lies over an input", "[linalg]") {
   REQUIRE(holds(run(a, b, transpose(matrix(x + 20, 4, 4))), text));
   // Memory that nobody reads or writes can't overlap.
   REQUIRE(run(matrix<float const>(x, 4, 0), matrix<float const>(x, 0, 4), matrix(x, 4, 4)) == "accepted");
+}
+
+TEST_CASE("matmul refuses an output whose elements stand twice", "[linalg]") {
+  reference_executor exec;
+  float a[16] = {}, b[16] = {}, c[64] = {};
+  auto const in = [](float* at) { return view<float const, 2>(at, dims<2>(4, 4)); };
+  for (auto const& [s, t] : {std::pair<index_t, index_t>{0, 1}, {1, 0}, {1, 1}, {2, 1}, {-3, 1}, {0, 0}}) {
+    view<float, 2> const out(c + 20, dims<2>(4, 4), s, t);
+    CHECK_THROWS_AS(matmul(exec, in(a), in(b), out), contract_error);
+  }
+  view<float, 3> const batch(c, dims<3>(2, 4, 4), 0, 4, 1);
+  view<float const, 3> const x(a, dims<3>(2, 4, 4), 0, 4, 1);
+  CHECK_THROWS_AS(matmul(exec, x, x, batch), contract_error);
+  CHECK_THROWS_AS(gemv(exec, in(a), view<float const, 1>(b, dims<1>(4)), view<float, 1>(c, dims<1>(4), 0)),
+                  contract_error);
+  CHECK_NOTHROW(matmul(exec, in(a), in(b), view<float, 2>(c, dims<2>(4, 4), 1, 4)));
+  CHECK_NOTHROW(matmul(exec, in(a), in(b), view<float, 2>(c + 40, dims<2>(4, 4), -4, -1)));
 }
 
 TEST_CASE("the oracle is near the product in double", "[linalg]") {

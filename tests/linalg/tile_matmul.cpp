@@ -109,6 +109,9 @@ TEMPLATE_LIST_TEST_CASE("matmul refuses operands that don't fit", "[linalg]", te
   REQUIRE_THROWS_AS(
       linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 3, 4), view<float, 2>(c.data(), dims<2>(3, 4))),
       contract_error);
+  REQUIRE_THROWS_AS(
+      linalg::tile_matmul(setup.exec, input(v, 3, 4), input(v, 4, 3), view<float, 2>(c.data(), dims<2>(3, 3), 0, 1)),
+      contract_error);
   linalg::tile_matmul(setup.exec, input(v, 0, 4), input(v, 4, 3), view<float, 2>(c.data(), dims<2>(0, 3)));
   setup.exec.synchronize();
   REQUIRE(c[0] == 7.0f);

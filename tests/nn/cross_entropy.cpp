@@ -203,10 +203,63 @@ TEST_CASE("cross entropy of no rows, and of what does not fit", "[nn]") {
   o = {};
   o.soft_cap = -1;
   CHECK_THROWS_AS(loss(2, 3, 2, o), contract_error);
+  double const infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (double wrong : {-1.0, nan, infinity, 1e300, 1e-60}) {  // the last two are no floats
+    o = {};
+    o.soft_cap = wrong;
+    CHECK_THROWS_AS(loss(2, 3, 2, o), contract_error);
+    if (wrong == 1e-60) continue;
+    o = {};
+    o.z_loss = wrong;
+    CHECK_THROWS_AS(loss(2, 3, 2, o), contract_error);
+  }
+  o = {};
+  o.smoothing = nan;
+  CHECK_THROWS_AS(loss(2, 3, 2, o), contract_error);
+  for (index_t wrong : {-1, -2, 4}) {
+    o = {};
+    o.classes = wrong;
+    CHECK_THROWS_AS(loss(2, 3, 2, o), contract_error);
+  }
   auto const factor = column<float const>(&scale, 1);
+  t[1] = 3;
+  CHECK_THROWS_AS(loss(2, 3, 2), contract_error);
+  CHECK_THROWS_AS(nn::cross_entropy_backward(exec, matrix<float const>(x, 2, 3), column<std::int32_t const>(t, 2),
+                                             column<float const>(s, 2), factor, matrix(x, 2, 3)),
+                  contract_error);
+  t[1] = 0;
   CHECK_THROWS_AS(nn::cross_entropy_backward(exec, matrix<float const>(x, 2, 3), column<std::int32_t const>(t, 2),
                                              column<float const>(s, 2), factor, matrix(x, 3, 2)),
                   contract_error);
+}
+
+TEMPLATE_LIST_TEST_CASE("the mean of huge logits does not overflow, and a sum of shares changes no bit", "[nn]",
+                        test::tile_cases) {
+  TestType setup;
+  for (index_t columns : {1, 2, 3, 7, 64, 130}) {
+    std::vector<float> x(static_cast<std::size_t>(columns), 3e38f);
+    std::int32_t t[1] = {0};
+    float loss[1], lse[1], small[1], scaled[1];
+    nn::cross_entropy_options o;
+    o.smoothing = 0.5;
+    auto const run = [&](float* to) {
+      nn::cross_entropy(setup.exec, matrix<float const>(x.data(), 1, columns), column<std::int32_t const>(t, 1),
+                        column(to, 1), column(lse, 1), o);
+      setup.exec.synchronize();
+    };
+    run(loss);
+    CHECK(std::isfinite(loss[0]));
+    CHECK(std::fabs(loss[0]) <= 3e38f * 1e-6f);  // log(columns) is below the last bit of lse
+    // (lse - x0) / 2 + (lse - mean) / 2, with the mean as a plain sum, ascending in one tile of 64 lanes at most.
+    if (columns > 64) continue;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.1f * static_cast<float>(i * i % 11) - 0.3f;
+    run(small);
+    o.smoothing = 0;
+    run(scaled);
+    double mean = 0;
+    for (float v : x) mean += double{v} / static_cast<double>(columns);
+    CHECK(small[0] == Approx(0.5 * double{scaled[0]} + 0.5 * (double{lse[0]} - mean)).epsilon(1e-5).margin(1e-6));
+  }
 }
 
 }  // namespace heddle

@@ -101,6 +101,15 @@ TEMPLATE_LIST_TEST_CASE("a token outside the vocabulary is an error when the wor
                                      p.ids(), 0, matrix(y, 4, 3)),
                        setup.exec.synchronize()),
                       contract_error);
+    // The backward pass refuses it too, also where no row of the table would have met it.
+    float dtable[15];
+    REQUIRE_THROWS_AS((nn::embedding_backward(setup.exec, p.ids(), matrix<float const>(p.dy.data(), 4, 3),
+                                              matrix(dtable, 5, 3)),
+                       setup.exec.synchronize()),
+                      contract_error);
+    REQUIRE_THROWS_AS(nn::embedding_backward(setup.exec, p.ids(), matrix<float const>(p.dy.data(), 4, 3),
+                                             matrix(dtable, 0, 3)),
+                      contract_error);
   }
 }
 

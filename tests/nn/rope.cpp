@@ -85,6 +85,10 @@ TEST_CASE("rope refuses what does not fit", "[nn]") {
   CHECK_THROWS_AS(nn::rope(exec, in, out, turning(2, 4, 4)), contract_error);              // heads wider than a row
   CHECK_THROWS_AS(nn::rope(exec, in, out, turning(1, 4, 3)), contract_error);              // a sequence cut in two
   CHECK_THROWS_AS(nn::rope(exec, in, out, turning(1, 4, 0)), contract_error);              // no sequence length
+  CHECK_THROWS_AS(nn::rope(exec, in, out, turning(index_t{1} << 62, 4, 4)), contract_error);  // the width wraps to 0
+  CHECK_THROWS_AS(nn::rope(exec, in, out, turning(0, index_t{1} << 62, 4)), contract_error);  // so would the table
+  view<float, 2> const twice(y, dims<2>(4, 6), 0, 1);
+  CHECK_THROWS_AS(nn::rope(exec, in, twice, turning(1, 4, 4)), contract_error);
   CHECK_THROWS_AS(nn::rope(exec, in, matrix(y, 6, 4), turning(1, 4, 4)), contract_error);  // other extents
 }
 

@@ -83,26 +83,32 @@ foreach(a IN LISTS sets)
   endforeach()
 endforeach()
 
-# Once is enough here: a function with the tag has a name of its own in each set. clang knows no flag that emits what
-# is not called.
-set(keep -fkeep-inline-functions)
-execute_process(COMMAND ${CXX} -Werror ${keep} -c "${WORK_DIR}/probe.cpp" -o "${WORK_DIR}/probe.o"
-                RESULT_VARIABLE cannot_keep OUTPUT_QUIET ERROR_QUIET)
-if(NOT cannot_keep EQUAL 0)
-  message(STATUS "no ${keep}: what operations/headers.cpp does not call is left out")
-  set(keep "")
-endif()
-file(GLOB operations "${here}/operations/*.cpp")
-foreach(source IN LISTS operations)
+# Once is enough here: a function with the tag has a name of its own in each set.
+function(check_operations source)
   get_filename_component(stem "${source}" NAME_WE)
-  set(flags ${plain})
-  if(stem STREQUAL "headers")
-    list(APPEND flags ${keep})
-  endif()
   set(object "${WORK_DIR}/operations_${stem}.o")
-  run_or_stop("compiling" ${CXX} ${common} ${flags} -c "${source}" -o "${object}")
+  run_or_stop("compiling" ${CXX} ${common} ${plain} ${ARGN} -c "${source}" -o "${object}")
   run_or_stop("the symbol check of ${stem}" "${CMAKE_COMMAND}" "-DNM=${NM}" "-DFIRST=${object}" "-DSECOND=${object}"
               -P "${here}/check_symbols.cmake")
   string(STRIP "${out}" out)
   message("${out} in operations/${stem}.cpp")
+endfunction()
+
+file(GLOB operations "${here}/operations/*.cpp")
+foreach(source IN LISTS operations)
+  check_operations("${source}")
 endforeach()
+
+# Every function of every header that is no template, called or not. clang knows no such flag.
+set(keep -fkeep-inline-functions)
+execute_process(COMMAND ${CXX} -Werror ${keep} -c "${WORK_DIR}/probe.cpp" -o "${WORK_DIR}/probe.o"
+                RESULT_VARIABLE cannot_keep OUTPUT_QUIET ERROR_QUIET)
+if(cannot_keep EQUAL 0)
+  file(GLOB headers RELATIVE "${SOURCE_DIR}/include" "${SOURCE_DIR}/include/heddle/report/*.hpp")
+  list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>")
+  list(JOIN headers "\n" text)
+  file(WRITE "${WORK_DIR}/headers.cpp" "#include <heddle/heddle.hpp>\n${text}\n")
+  check_operations("${WORK_DIR}/headers.cpp" ${keep})
+else()
+  message(STATUS "no ${keep}: functions of headers that nothing calls are left out")
+endif()

@@ -6,6 +6,7 @@
 #include <support/catch.hpp>
 #include <support/executors.hpp>
 
+#include <limits>
 #include <vector>
 
 using namespace heddle;
@@ -52,6 +53,26 @@ TEMPLATE_LIST_TEST_CASE("a rule without state steps and counts, over several til
   setup.exec.synchronize();
   CHECK(p == std::vector<float>(p.size(), 0.75f));
   CHECK(applied == 42);
+}
+
+TEST_CASE("a learning rate or weight decay that is no finite float is refused", "[optim]") {
+  serial_executor exec;
+  float p[2] = {}, g[2] = {};
+  index_t n[1] = {};
+  auto const step = [&](double lr, double decay) {
+    optim::step_args<float> args;
+    args.lr = lr;
+    args.weight_decay = decay;
+    plain_descent().step(exec, view<float, 1>(p, dims<1>(2)), view<float const, 1>(g, dims<1>(2)), {},
+                      view<index_t, 1>(n, dims<1>(1)), args);
+  };
+  double const infinity = std::numeric_limits<double>::infinity();
+  for (double wrong : {infinity, infinity - infinity, -1.0, 1e300}) {
+    CHECK_THROWS_AS(step(wrong, 0), contract_error);
+    CHECK_THROWS_AS(step(0.1, wrong), contract_error);
+  }
+  CHECK(n[0] == 0);
+  CHECK_NOTHROW(step(1e30, 0));
 }
 
 TEST_CASE("a power in fp64, by squaring", "[optim]") {

@@ -141,6 +141,44 @@ TEST_CASE("V3: an operation stands behind what it needs", "[pipeline]") {
   CHECK(cycle.ops.size() == 4);
 }
 
+TEST_CASE("a large knot is walked in steps that grow with its size", "[pipeline]") {
+  // The last device runs its microbatches backwards, so that nearly every operation waits for every other.
+  for (int microbatches : {64, 256, 1024}) {
+    int const devices = 64;
+    pl::schedule s(devices, devices, microbatches);
+    for (int p = 0; p < devices; ++p)
+      for (int i = 0; i < microbatches; ++i) {
+        int const m = p < devices - 1 ? i : microbatches - 1 - i;
+        s.on(p).push_back({op_kind::forward, p, m});
+        s.on(p).push_back({op_kind::backward, p, m});
+      }
+    pl::detail::op_table const table(s);
+    pl::detail::graph const g(s, table, {});
+    heddle::index_t const budget = 1 << 16;
+    pl::detail::found_cycle const c = pl::detail::shortest_cycle(g, budget);
+    CHECK(c.units.size() >= 2);
+    CHECK_FALSE(c.is_shortest);
+    CHECK(c.steps <= static_cast<heddle::index_t>(g.edges().size()) + g.nodes() + budget + 8);
+    // Each waits for the one behind it, by way of the nodes of its unit.
+    CHECK(*std::min_element(c.units.begin(), c.units.end()) == c.units.front());
+  }
+}
+
+TEST_CASE("a cycle that is found before the budget ends may not be the shortest, and says so", "[pipeline]") {
+  pl::schedule const s = read(3, 2,
+                              "0: F0.0 BW0.0 F0.1 BW0.1\n"
+                              "1: F1.0 BW1.0 F1.1 BW1.1\n"
+                              "2: F2.0 F2.1 BW2.0 BW2.1\n");
+  pl::detail::op_table const table(s);
+  pl::detail::graph const g(s, table, {});
+  pl::detail::found_cycle const hasty = pl::detail::shortest_cycle(g, 0), whole = pl::detail::shortest_cycle(g);
+  CHECK_FALSE(hasty.is_shortest);
+  CHECK(!hasty.units.empty());
+  CHECK(whole.is_shortest);
+  CHECK(whole.units.size() == 4);
+  CHECK(whole.steps > hasty.steps);
+}
+
 TEST_CASE("the cycle that is named is a shortest one", "[pipeline]") {
   // Devices 1 and 2 hold each other up by four operations. The search meets device 0 first, whose circle has six.
   pl::violation const v = only(read(3, 2,

@@ -63,6 +63,8 @@ HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F co
   ((HEDDLE_EXPECTS(in.extents() == out.extents(), "all operands must have the same extents", operation, in.extent(0),
                    in.extent(In::rank() - 1), out.extent(0), out.extent(Out::rank() - 1))),
    ...);
+  HEDDLE_EXPECTS(out.has_distinct_elements(), "no element of an output may stand twice", operation, out.stride(0),
+                 out.stride(Out::rank() - 1));
   if (out.empty()) return;
   bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
   tile::run(exec, transform_program<F, typename Out::element_type, typename In::value_type...>(

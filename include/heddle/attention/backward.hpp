@@ -222,9 +222,9 @@ struct backward_fn {
     detail::geometry const& g = rules.sizes;
     detail::expect_shape(out, g.tokens_q, g.heads_q, g.dv, "out");
     detail::expect_shape(dout, g.tokens_q, g.heads_q, g.dv, "dout");
-    detail::expect_shape(dq, g.tokens_q, g.heads_q, g.dk, "dq");
-    detail::expect_shape(dk, g.tokens_k, g.heads_kv, g.dk, "dk");
-    detail::expect_shape(dv, g.tokens_k, g.heads_kv, g.dv, "dv");
+    detail::expect_output(dq, g.tokens_q, g.heads_q, g.dk, "dq");
+    detail::expect_output(dk, g.tokens_k, g.heads_kv, g.dk, "dk");
+    detail::expect_output(dv, g.tokens_k, g.heads_kv, g.dv, "dv");
     detail::expect_numbers(lse, g, "lse");
     observed_span<Executor> const scope(exec, [&] { return detail::backward_span<in>(rules); });
     detail::submit_list_check(exec, g);

@@ -101,7 +101,7 @@ struct forward_fn {
     static_assert(std::is_same_v<typename Lse::value_type, number>, "lse is float, or double for double inputs");
     auto const rules = detail::make_setup(q, k, v, o);
     detail::geometry const& g = rules.sizes;
-    detail::expect_shape(out, g.tokens_q, g.heads_q, g.dv, "out");
+    detail::expect_output(out, g.tokens_q, g.heads_q, g.dv, "out");
     detail::expect_numbers(lse, g, "lse");
     observed_span<Executor> const scope(exec,
                                         [&] { return detail::forward_span<in, typename Out::value_type>(rules); });

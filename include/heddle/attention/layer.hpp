@@ -27,7 +27,8 @@ struct causal_layer : nn::no_parameters {
 
   HEDDLE_FN index_t out_width(index_t) const { return query_heads * head_size; }
   HEDDLE_FN plan make_plan(nn::planner& p, nn::layer_shape const& s) const {
-    HEDDLE_EXPECTS(s.width == (query_heads + 2 * key_heads) * head_size,
+    HEDDLE_EXPECTS(query_heads >= 0 && query_heads <= s.width && key_heads >= 0 && key_heads <= s.width &&
+                       s.width == checked_product(query_heads + 2 * key_heads, head_size),
                    "attention: the input must hold query, key and value heads", s.width, query_heads, key_heads,
                    head_size);
     return {p.take_statistics(nn::life::saved, s.rows() * query_heads), s.sequences};

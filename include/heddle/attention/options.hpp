@@ -48,7 +48,8 @@ class integer_list {
 
 /// What attention can be told beside its operands.
 ///
-/// `mask`: which keys a query sees. `scale`: factor on q.k, any finite number, 1/sqrt(dk) by default. `softcap`: c > 0
+/// `mask`: which keys a query sees. `scale`: factor on q.k, any finite number of the scores' type,
+/// 1/sqrt(dk) by default. `softcap`: c > 0
 /// replaces a score s by c*tanh(s/c) before the mask; none by default. `query_offset`: position of query 0 of each
 /// sequence in key coordinates, may be negative; by default Lk - Lq of each sequence, which aligns the last query
 /// with the last key. `query_offsets`: one offset per sequence instead. `cu_q`, `cu_k`: starts of the sequences in

@@ -111,10 +111,6 @@ struct setup {
   score_rule<T> rule;
 };
 
-HEDDLE_FN bool is_finite(double x) noexcept {
-  return x - x == 0;
-}
-
 template <any_view V>
 HEDDLE_FN void expect_unit_columns(V const& v, char const* name) {
   HEDDLE_EXPECTS(v.extent(2) <= 1 || v.stride(2) == 1, "columns must lie side by side", name, v.stride(2));
@@ -125,6 +121,12 @@ HEDDLE_FN void expect_shape(V const& v, index_t a, index_t b, index_t c, char co
   HEDDLE_EXPECTS(v.extent(0) == a && v.extent(1) == b && v.extent(2) == c, "an operand has the wrong shape", name,
                  v.extent(0), v.extent(1), v.extent(2), "instead of", a, b, c);
   expect_unit_columns(v, name);
+}
+
+template <any_view V>
+HEDDLE_FN void expect_output(V const& v, index_t a, index_t b, index_t c, char const* name) {
+  expect_shape(v, a, b, c, name);
+  HEDDLE_EXPECTS(v.has_distinct_elements(), "no element of an output may stand twice", name, v.stride(0), v.stride(1));
 }
 
 template <any_view V>
@@ -163,10 +165,14 @@ HEDDLE_FN auto make_setup(Q const& q, K const& k, V const& v, options<Mask> cons
                  "sequences and cu_q must agree", o.sequences, g.sequences);
   check_sequences(g);
   double const scale = o.scale.given() ? o.scale.value_or(0) : 1 / __builtin_sqrt(static_cast<double>(g.dk));
-  HEDDLE_EXPECTS(is_finite(scale), "the scale must be finite", scale);
+  // What counts is what the scores are computed with: 1e300 is no float, and 1e-60 is none but 0.
+  number const number_scale = static_cast<number>(scale);
+  HEDDLE_EXPECTS(is_finite(number_scale), "the scale must be finite in the type of the scores", scale);
   double const cap = o.softcap.value_or(0);
-  HEDDLE_EXPECTS(!o.softcap.given() || (cap > 0 && is_finite(cap)), "a soft cap must be positive", cap);
-  return setup<number>{g, {static_cast<number>(scale), static_cast<number>(cap)}};
+  number const number_cap = static_cast<number>(cap);
+  HEDDLE_EXPECTS(!o.softcap.given() || (number_cap > 0 && is_finite(number_cap)),
+                 "a soft cap must be positive and finite in the type of the scores", cap);
+  return setup<number>{g, {number_scale, number_cap}};
 }
 
 }  // namespace detail

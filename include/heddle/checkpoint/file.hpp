@@ -50,7 +50,24 @@ HEDDLE_FN void check_file(bool good, char const* verb, std::string const& path) 
 /// An open file. Sync: reads at a position may come from several threads at once.
 class file {
  public:
-  static HEDDLE_FN file open(std::string const& path) { return file(path, O_RDONLY, "open"); }
+  /// For reading. Errors: errc::file as well where the path is no regular file: a pipe would be waited for for ever.
+  static HEDDLE_FN file open(std::string const& path) {
+    file f(path, O_RDONLY | O_NONBLOCK, "open");
+    struct ::stat s {};
+    detail::check_file(::fstat(f.descriptor_, &s) == 0, "inspect", path);
+    if (S_ISDIR(s.st_mode)) detail::file_failed("open", path, EISDIR);
+    if (!S_ISREG(s.st_mode))
+      throw error(errc::file, make_text("can't open ", path.c_str(), ": it is not a regular file: check the path"));
+    return f;
+  }
+  /// A folder, for sync().
+  static HEDDLE_FN file open_directory(std::string const& path) { return file(path, O_RDONLY | O_DIRECTORY, "open"); }
+  /// Writes go to what has that name already: a device, a pipe.
+  static HEDDLE_FN file open_for_writing(std::string const& path) { return file(path, O_WRONLY | O_NOCTTY, "open"); }
+  /// Writes go to another descriptor of what `descriptor` has open, at its position.
+  static HEDDLE_FN file duplicate(int descriptor, std::string const& path) {
+    return file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), path);
+  }
   /// Replaces what was there.
   static HEDDLE_FN file create(std::string const& path) { return file(path, O_WRONLY | O_CREAT | O_TRUNC, "create"); }
   /// Writes go behind what is there, and reads see it; makes the file where there is none.
@@ -124,13 +141,16 @@ class file {
       : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {
     detail::check_file(descriptor_ >= 0, verb, path);
   }
+  HEDDLE_FN file(int descriptor, std::string const& path) : path_(path), descriptor_(descriptor) {
+    detail::check_file(descriptor_ >= 0, "open", path);
+  }
 
   std::string path_;
   int descriptor_;
 };
 
 /// Makes the names in a folder durable: creations, renames and deletions.
-HEDDLE_FN void sync_directory(std::string const& path) { file::open(path).sync(); }
+HEDDLE_FN void sync_directory(std::string const& path) { file::open_directory(path).sync(); }
 
 /// Gives a file another name, in one step: whoever opens that name finds the file before or this one.
 HEDDLE_FN void rename_file(std::string const& from, std::string const& to) {
@@ -169,6 +189,12 @@ HEDDLE_FN std::vector<std::string> list_directory(std::string const& path) {
 HEDDLE_FN bool file_exists(std::string const& path) noexcept {
   struct ::stat s {};
   return ::stat(path.c_str(), &s) == 0;
+}
+
+/// Whether there is a folder of that name.
+HEDDLE_FN bool is_folder(std::string const& path) noexcept {
+  struct ::stat s {};
+  return ::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode);
 }
 
 /// A whole small file. Errors: errc::file where it is longer than `most` bytes.

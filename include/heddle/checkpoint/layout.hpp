@@ -4,6 +4,7 @@
 #include <heddle/checkpoint/atomic_file.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 /// @file
@@ -64,6 +65,21 @@ struct save_hook {
 
   HEDDLE_FN void operator()(save_point p) const {
     if (reached != nullptr) reached(p, data);
+  }
+};
+
+namespace detail {
+HEDDLE_FN void say_to_stderr(char const* message, void*) { std::fprintf(stderr, "heddle: %s\n", message); }
+}  // namespace detail
+
+/// Who hears what does not stop a save or a resume: a save that is passed over, an old one that can't be deleted. The
+/// default writes to the standard error stream.
+struct notice {
+  void (*say)(char const* message, void* data) = &detail::say_to_stderr;
+  void* data = nullptr;
+
+  HEDDLE_FN void operator()(std::string const& message) const {
+    if (say != nullptr) say(message.c_str(), data);
   }
 };
 

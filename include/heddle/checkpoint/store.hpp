@@ -6,26 +6,10 @@
 #include <heddle/checkpoint/manifest.hpp>
 #include <heddle/checkpoint/store_writer.hpp>
 
-#include <cstdio>
-
 /// @file
 /// Loads a sharded checkpoint, whatever mesh wrote it: each wanted box is put together from the stored boxes it meets.
 
 namespace heddle::checkpoint {
-
-namespace detail {
-HEDDLE_FN void say_to_stderr(char const* message, void*) { std::fprintf(stderr, "heddle: %s\n", message); }
-}  // namespace detail
-
-/// Who hears that a save is passed over. The default writes to the standard error stream.
-struct notice {
-  void (*say)(char const* message, void* data) = &detail::say_to_stderr;
-  void* data = nullptr;
-
-  HEDDLE_FN void operator()(std::string const& message) const {
-    if (say != nullptr) say(message.c_str(), data);
-  }
-};
 
 /// How much of a save is read before it is accepted.
 enum class verify {
@@ -255,22 +239,36 @@ HEDDLE_FN report open_tensors(std::string const& path, store& out) {
   return faults;
 }
 
+namespace detail {
+/// The save that `latest` names, or why it names none.
+HEDDLE_FN std::string read_pointer(std::string const& pointer, save_id& out) {
+  if (!file_exists(pointer)) return pointer + " is missing";
+  try {
+    std::string text = read_small_file(pointer, 4096);
+    if (!text.empty() && text.back() == '\n') text.pop_back();
+    return parse_folder_name(text, out) ? std::string() : pointer + " is not understood";
+  } catch (error const& e) {
+    return pointer + " is not usable: " + e.what();
+  }
+}
+}  // namespace detail
+
 /// Opens the newest usable save: the one that `latest` names, else the others from the latest attempt down.
 ///
-/// Every save that is passed over is announced with the reason. Errors: errc::file where no save is usable; the message
+/// A `latest` that is missing, of another kind or not understood, and every save that is passed over, are announced
+/// with the reason. Errors: errc::file where no save is usable; the message
 /// has the first reason.
 /// Sync: in a job of many ranks one rank calls it and tells the others id(), which they open with open_save().
 HEDDLE_FN store open_store(std::string const& root, verify how = verify::contents, notice const& tell = {}) {
   std::vector<save_id> order = list_saves(root);
   save_id named;
   std::string const pointer = root + "/latest";
-  std::string text = file_exists(pointer) ? read_small_file(pointer, 4096) : std::string();
-  if (!text.empty() && text.back() == '\n') text.pop_back();
-  if (parse_folder_name(text, named)) {
+  std::string const unusable = detail::read_pointer(pointer, named);
+  if (unusable.empty()) {
     order.erase(std::remove(order.begin(), order.end(), named), order.end());
     order.insert(order.begin(), named);
   } else if (!order.empty()) {
-    tell(pointer + (text.empty() ? " is missing" : " is not understood") + ": looking for the newest complete save");
+    tell(unusable + ": looking for the newest complete save");
   }
   std::vector<std::string> reasons;
   for (save_id const& id : order) {

@@ -4,6 +4,8 @@
 #include <heddle/checkpoint/manifest.hpp>
 #include <heddle/checkpoint/safetensors_writer.hpp>
 
+#include <exception>
+
 /// @file
 /// Saves a sharded checkpoint: each rank writes the boxes it owns, then one rank makes the save count.
 
@@ -152,22 +154,41 @@ HEDDLE_FN void delete_save(std::string const& root, save_id const& id, save_hook
   remove_file(folder + "/" + manifest_name);
   sync_directory(folder);
   hook(save_point::old_manifest_deleted);
-  for (std::string const& name : list_directory(folder)) remove_file(folder + "/" + name);
+  std::exception_ptr failure;
+  for (std::string const& name : list_directory(folder)) {
+    try {
+      remove_file(folder + "/" + name);
+    } catch (error const&) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
   check_file(::rmdir(folder.c_str()) == 0 || errno == ENOENT, "delete folder", folder);
 }
 
 /// Deletes what is older than `id`: saves beyond the `keep` newest complete ones, and saves that were never finished.
-HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep, save_hook const& hook) {
+/// What can't be deleted is told, and tried again by the next commit().
+HEDDLE_FN void delete_old(std::string const& root, save_id const& id, int keep, save_hook const& hook,
+                          notice const& tell) {
+  auto const attempt = [&](auto const& f) {
+    try {
+      f();
+    } catch (error const& e) {
+      tell(std::string("an old save stays in part, delete it by hand: ") + e.what());
+    }
+  };
   int complete = 0;
   for (save_id const& other : list_saves(root)) {
     if (other.attempt > id.attempt) continue;
     manifest m;
     bool const usable = static_cast<bool>(read_manifest(root, other, m));
     if (usable && ++complete <= keep) continue;
-    delete_save(root, other, hook);
+    attempt([&] { delete_save(root, other, hook); });
   }
-  for (std::string const& name : list_directory(root))
-    if (name.compare(0, 11, "latest.tmp.") == 0) remove_file(root + "/" + name);
+  attempt([&] {
+    for (std::string const& name : list_directory(root))
+      if (name.compare(0, 11, "latest.tmp.") == 0) remove_file(root + "/" + name);
+  });
 }
 }  // namespace detail
 
@@ -189,7 +210,9 @@ HEDDLE_FN void abandon(std::string const& root, save_id const& id, index_t rank 
 ///
 /// Pre: one rank calls it; `files` holds what finish_rank() returned, one per rank; keep >= 1. Post: the save is the
 /// one that open_store() finds, and is durable. Errors: errc::file; until the manifest stands the previous save counts.
-HEDDLE_FN void commit(std::string const& root, manifest const& m, int keep = 2, save_hook const& hook = {}) {
+/// An old save that can't be deleted (a folder that somebody put there, a file still open elsewhere) is told and left.
+HEDDLE_FN void commit(std::string const& root, manifest const& m, int keep = 2, save_hook const& hook = {},
+                      notice const& tell = {}) {
   HEDDLE_EXPECTS(keep >= 1, "at least the new save is kept", keep);
   manifest sorted = m;
   std::sort(sorted.files.begin(), sorted.files.end(),
@@ -202,7 +225,7 @@ HEDDLE_FN void commit(std::string const& root, manifest const& m, int keep = 2, 
   detail::replace_file(root + "/" + name, manifest_name, m.id.attempt, manifest_text(sorted), hook,
                        save_point::manifest_written);
   detail::replace_file(root, "latest", m.id.attempt, name + "\n", hook, save_point::latest_written);
-  detail::delete_old(root, m.id, keep, hook);
+  detail::delete_old(root, m.id, keep, hook, tell);
   hook(save_point::old_deleted);
 }
 

@@ -29,7 +29,7 @@ HEDDLE_FN auto make_elastic(traffic kind, C& comm, V const& pieces, index_t leav
   reduce_work<In, T, accumulator, reduction_operation_t<Op>> w(reduction_operation(op),
                                                                reduce_shape{pieces.extent(1), leaves, false});
   w.post.call = make_call<T>(kind, pieces.extent(1));
-  w.post.call.op = hash_operation(op);
+  set_operation(w.post.call, op);
   w.post.call.leaves = leaves;
   if (leaves < 1 || leaves > max_leaves) {
     w.fail("an elastic reduction has 1 to 2^20 leaves", leaves);

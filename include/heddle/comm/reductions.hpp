@@ -21,7 +21,7 @@ HEDDLE_FN auto make_reduce(traffic kind, index_t n, int root, int ranks, Op cons
   using operation = reduction_operation_t<Op>;
   reduce_work<In, T, reduction_accumulator_t<Op, T>, operation> w(reduction_operation(op), reduce_shape{n, 0, false});
   w.post.call = make_call<T>(kind, n, root);
-  w.post.call.op = hash_operation(op);
+  set_operation(w.post.call, op);
   if (kind == traffic::reduce_to_root) w.require(root >= 0 && root < ranks, "the root must be a rank", root, ranks);
   return w;
 }

@@ -17,6 +17,12 @@ namespace heddle {
 template <class T>
 concept arithmetic = std::is_arithmetic_v<T>;
 
+/// Neither infinite nor NaN.
+template <std::floating_point T>
+HEDDLE_HD_FN constexpr bool is_finite(T x) noexcept {
+  return x - x == 0;
+}
+
 namespace detail {
 template <int Bytes>
 struct bits_of_size;

@@ -33,7 +33,9 @@ inline contract_handler contract_handler_in_use = nullptr;
 template <class... Values>
 [[noreturn]] __attribute__((abi_tag(HEDDLE_TAG), noinline, cold)) void contract_failed(
     char const* file, int line, char const* expression, char const* explanation, Values const&... values) {
-  text t = make_text(file, ":", line, ": precondition broken: ", explanation, " (", expression, ")");
+  text t = make_text(file);
+  if (line > 0) t.append(':').append(line);
+  t.append(": precondition broken: ").append(explanation).append(" (").append(expression).append(')');
   if constexpr (sizeof...(Values) > 0) {
     t.append(" with values");
     ((t.append(' '), t.append(values)), ...);

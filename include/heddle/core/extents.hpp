@@ -16,9 +16,23 @@ using index_t = std::int64_t;
 /// Marks an extent that is known only at run time.
 inline constexpr index_t dynamic = -1;
 
+/// Whether a * b is at most `most`, told without a product that may wrap. Pre: nothing is negative.
+HEDDLE_HD_FN constexpr bool product_fits(index_t a, index_t b, index_t most = 0x7fffffffffffffff) noexcept {
+  if (((a | b) >> 31) == 0) return a * b <= most;
+  return a == 0 || b <= most / a;
+}
+
+/// The product of two sizes. Pre: none is negative and the product has 63 bits at most. Errors: contract_error.
+HEDDLE_HD_FN constexpr index_t checked_product(index_t a, index_t b) {
+  HEDDLE_EXPECTS(a >= 0 && b >= 0 && product_fits(a, b), "a product of sizes must not be negative or above 2^63 - 1", a,
+                 b);
+  return a * b;
+}
+
 /// The sizes of an index space, each fixed in the type or given at run time.
 ///
-/// Units: elements. Pre: every run-time size is >= 0 and equals the static one where there is one.
+/// Units: elements. Pre: every run-time size is >= 0 and equals the static one where there is one; the product of
+/// those that are not 0 has 63 bits at most, so that no row-major stride or number of elements wraps.
 /// Memory: one 64-bit number per dimension, static ones included, so that all kinds have one layout.
 template <index_t... E>
 class extents {
@@ -66,10 +80,15 @@ class extents {
 
  private:
   HEDDLE_HD_FN constexpr void check() const {
+    index_t product = 1;
     for (std::size_t i = 0; i < rank(); ++i) {
       HEDDLE_EXPECTS(size_[i] >= 0, "an extent must not be negative", i, size_[i]);
       HEDDLE_EXPECTS(static_extent(i) == dynamic || size_[i] == static_extent(i),
                      "a size must equal the static extent", i, size_[i], static_extent(i));
+      if (size_[i] == 0) continue;
+      HEDDLE_EXPECTS(product_fits(product, size_[i]), "the product of extents must be below 2^63", i, size_[i],
+                     product);
+      product *= size_[i];
     }
   }
 

@@ -62,8 +62,7 @@ class tensor {
 
  private:
   static HEDDLE_FN std::size_t bytes_of(dims<Rank> const& e) {
-    HEDDLE_EXPECTS(e.size() <= index_t{1} << 60, "a tensor of this size can't exist", e.size());
-    return static_cast<std::size_t>(e.size()) * sizeof(T);
+    return static_cast<std::size_t>(checked_product(e.size(), static_cast<index_t>(sizeof(T))));
   }
   template <class Executor>
   static HEDDLE_FN void free_in_queue(void* queue, Space& space, void* data, std::size_t bytes) {

@@ -79,7 +79,34 @@ class tensor_view {
     return true;
   }
 
+  /// Whether no two indices of two dimensions name one element, as an output needs. Strides of more than two dimensions
+  /// that meet only together are not found.
+  HEDDLE_HD_FN constexpr bool has_distinct_elements() const noexcept {
+    if (empty()) return true;
+    for (std::size_t a = 0; a < rank(); ++a) {
+      if (extents_[a] == 1) continue;
+      if (stride_[a] == 0) return false;
+      for (std::size_t b = 0; b < a; ++b)
+        if (extents_[b] > 1 && meet(extents_[a], stride_[a], extents_[b], stride_[b])) return false;
+    }
+    return true;
+  }
+
  private:
+  // Fewer than n steps of s meet fewer than m steps of t where i s = j t; the fewest are |t| / gcd and |s| / gcd.
+  static HEDDLE_HD_FN constexpr bool meet(index_t n, index_t s, index_t m, index_t t) noexcept {
+    s = s < 0 ? -s : s;
+    t = t < 0 ? -t : t;
+    if (s > (m - 1) * t || t > (n - 1) * s) return false;
+    index_t divisor = s, rest = t;
+    while (rest != 0) {
+      index_t const next = divisor % rest;
+      divisor = rest;
+      rest = next;
+    }
+    return t / divisor < n && s / divisor < m;
+  }
+
   T* data_;
   Extents extents_;
   index_t stride_[Extents::rank() + 1];

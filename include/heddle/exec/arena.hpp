@@ -152,8 +152,7 @@ class scratch_frame {
   /// Room for n elements, uninitialised, aligned to 64 bytes. Only work submitted to the executor may touch it.
   template <class T>
   HEDDLE_FN T* take(index_t n) {
-    HEDDLE_ASSERT(n >= 0, "a scratch size must not be negative", n);
-    std::size_t const bytes = static_cast<std::size_t>(n) * sizeof(T);
+    std::size_t const bytes = static_cast<std::size_t>(checked_product(n, static_cast<index_t>(sizeof(T))));
     arena& a = exec_->scratch();
     bool const guarded = a.guards() && !a.planning() && guarded_ < most_guards;
     std::byte* const data = a.push(bytes + (guarded ? arena::guard_bytes : 0));

@@ -29,7 +29,7 @@ concept matmul_elements =
 /// transposed operand is a transposed view, and a batch stride of 0 repeats a matrix. Zero sizes are legal: k = 0
 /// gives epilogue(beta c).
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
-/// Pre: extents agree; c overlaps neither a nor b (refused where extents and strides show it).
+/// Pre: extents agree; c overlaps neither a nor b nor itself (refused where extents and strides show it).
 /// Errors: contract_error.
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
@@ -79,6 +79,8 @@ struct matmul_fn {
   static HEDDLE_FN void check_overlap(A const& a, B const& b, C const& c) {
     linalg::detail::footprint const left(a), right(b), out(c);
     HEDDLE_EXPECTS(!surely_overlap(left, out) && !surely_overlap(right, out), "matmul: c must not overlap a or b");
+    HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1),
+                   c.stride(2));
   }
   template <class A, class B, class C>
   static HEDDLE_FN span span_of(A const& a, B const& b, C const& c) {

@@ -124,6 +124,7 @@ struct tile_matmul_fn {
     HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(1) == c.extent(1) && a.extent(1) == b.extent(0),
                    "a [m, k] times b [k, n] gives c [m, n]", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
                    c.extent(0), c.extent(1));
+    HEDDLE_EXPECTS(c.has_distinct_elements(), "tile_matmul: no element of c may stand twice", c.stride(0), c.stride(1));
     if (c.empty()) return;
     using x = typename A::value_type;
     using y = typename B::value_type;
@@ -135,7 +136,7 @@ struct tile_matmul_fn {
       return;
     }
     scratch_frame<E> frame(exec);
-    value* const sums = frame.template take<value>(pieces * c.size());
+    value* const sums = frame.template take<value>(checked_product(pieces, c.size()));
     for (index_t p = 0; p < pieces; ++p) {
       index_t const lo = p * tile::block_elements, hi = p + 1 == pieces ? depth : lo + tile::block_elements;
       view<value, 2> const part(sums + p * c.size(), dims<2>(c.extent(0), c.extent(1)));

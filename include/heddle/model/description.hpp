@@ -146,6 +146,9 @@ HEDDLE_FN checkpoint::store open_any(std::string const& path) {
   std::string const ending = ".safetensors", inside = path + "/model.safetensors", saves = path + "/checkpoint";
   bool const is_file = path.size() > ending.size() &&
                        path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+  if (!is_file && checkpoint::file_exists(path) && !checkpoint::is_folder(path))
+    throw error(errc::file, make_text("can't read a checkpoint from ", path.c_str(),
+                                      ": give a folder of saves or a file whose name ends in .safetensors"));
   if (!is_file && !checkpoint::file_exists(inside))
     return checkpoint::open_store(checkpoint::file_exists(saves) ? saves : path);
   std::string const& file = is_file ? path : inside;

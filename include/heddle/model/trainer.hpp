@@ -18,10 +18,10 @@ namespace heddle::model {
 ///
 /// Types: T is the storage type of parameters and activations, float or bf16 as `policy.storage` says; gradients,
 /// moments and masters are fp32.
-/// Errors: contract_error for options that can't be, or a storage policy that isn't that of T; `error` from
-/// communication. A failure before the commit point of a step leaves parameters unchanged. Destroyed by an exception,
-/// it first marks the group as failed, so that no peer waits for it, then lets its queues run dry, and only then frees
-/// what it holds.
+/// Errors: contract_error for options that can't be, or a storage policy that isn't that of T; errc::out_of_memory,
+/// before any allocation, for a plan larger than the machine; `error` from communication. A failure before the commit
+/// point of a step leaves parameters unchanged. Destroyed by an exception, it first marks the group as failed, so that
+/// no peer waits for it, then lets its queues run dry, and only then frees what it holds.
 /// Sync: construction and `step` are collective over all ranks.
 /// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
 template <class Model, class T, executor Compute, failable_communicator Comm>

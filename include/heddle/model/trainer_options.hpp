@@ -39,6 +39,8 @@ HEDDLE_FN void check(trainer_options const& o) {
                  o.mesh.cp, o.mesh.tp, o.mesh.ep);
   HEDDLE_EXPECTS(o.sequences >= 1 && o.tokens >= 1, "a microbatch holds at least one sequence of one token",
                  o.sequences, o.tokens);
+  HEDDLE_EXPECTS(product_fits(o.sequences, o.tokens, index_t{1} << 48), "a microbatch has at most 2^48 tokens",
+                 o.sequences, o.tokens);
   HEDDLE_EXPECTS(o.microbatches >= o.mesh.dp, "a step needs at least one microbatch per data-parallel rank",
                  o.microbatches, o.mesh.dp);
   HEDDLE_EXPECTS(o.clip > 0 && o.weight_decay >= 0, "the clip limit is positive, weight decay not negative", o.clip,

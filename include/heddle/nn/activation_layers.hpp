@@ -68,9 +68,10 @@ struct rope_layer : no_parameters {
       : rotated_heads(heads), head_size(size), base(theta) {}
   HEDDLE_FN index_t out_width(index_t in) const { return in; }
   HEDDLE_FN plan make_plan(planner&, layer_shape const& s) const {
-    HEDDLE_EXPECTS(head_size % 2 == 0, "rope: a head rotates pairs, so its size must be even", head_size);
-    HEDDLE_EXPECTS(rotated_heads * head_size <= s.width, "rope: the heads must fit the input", rotated_heads,
-                   head_size, s.width);
+    HEDDLE_EXPECTS(head_size >= 0 && head_size % 2 == 0, "rope: a head rotates pairs, so its size must be even",
+                   head_size);
+    HEDDLE_EXPECTS(rotated_heads >= 0 && product_fits(rotated_heads, head_size, s.width),
+                   "rope: the heads must fit the input", rotated_heads, head_size, s.width);
     return {s.tokens};
   }
   HEDDLE_FN life keep_x() const { return life::fwd; }

@@ -10,25 +10,17 @@ namespace nn {
 namespace detail {
 
 template <class X, class Y>
-struct column_sum_program {
+struct column_sum_program : tile::over_strips {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<Y, 1> y;
 
-  template <class Ctx>
-  struct shared {
-    char none;
-  };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x); }
   HEDDLE_FN span work() const {
     return {.operation = "column_sum",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, y),
             .flops = x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(1), Ctx::strip);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -50,8 +42,8 @@ struct column_sum_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     HEDDLE_EXPECTS(x.extent(1) == y.extent(0), "column_sum: one sum per column", x.extent(1), y.extent(0));
     if (y.empty()) return;
-    tile::run(exec, detail::column_sum_program<typename X::value_type, typename Y::value_type>{canonical_input(x),
-                                                                                         canonical(y)});
+    tile::run(exec, detail::column_sum_program<typename X::value_type, typename Y::value_type>{
+                        {x.extent(1)}, canonical_input(x), canonical(y)});
   }
 };
 inline constexpr column_sum_fn column_sum{};

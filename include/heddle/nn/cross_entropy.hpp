@@ -13,12 +13,30 @@ namespace nn {
 struct cross_entropy_options {
   std::int32_t ignore_index = -100;  ///< rows with this target have loss 0 and gradient 0
   double smoothing = 0;              ///< share of the target that is spread over all classes
-  double z_loss = 0;                 ///< factor of lse^2
+  double z_loss = 0;                 ///< factor of lse^2, finite and not negative
   double soft_cap = 0;               ///< logits become cap tanh(logit / cap); 0: none
   index_t classes = 0;               ///< real columns; later ones are padding. 0: all
 };
 
 namespace detail {
+
+/// Refuses targets of the rows [begin, end) that are neither a class nor the ignored value.
+template <class Targets>
+HEDDLE_TILE void check_targets(Targets const& targets, index_t begin, index_t end, index_t classes,
+                               std::int32_t ignored) {
+  if (end > targets.extent(0)) end = targets.extent(0);
+  for (index_t r = begin; r < end; ++r)
+    HEDDLE_EXPECTS(targets(r) == ignored || (targets(r) >= 0 && targets(r) < classes),
+                   "cross_entropy: a target must be a class or the ignored value", r, targets(r), classes);
+}
+
+/// A power of two of which n add up to at most 1, and to more than a half.
+template <class T>
+HEDDLE_TILE T share_below(index_t n) {
+  T share = 1;
+  for (index_t covered = 1; covered < n; covered *= 2) share *= T(0.5);
+  return share;
+}
 
 template <class V>
 HEDDLE_TILE V capped(V const& x, lane_t<V> cap) {
@@ -26,7 +44,7 @@ HEDDLE_TILE V capped(V const& x, lane_t<V> cap) {
 }
 
 template <class X, class S>
-struct cross_entropy_program {
+struct cross_entropy_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -48,18 +66,16 @@ struct cross_entropy_program {
             .bytes = element_bytes(logits, targets, loss, lse),
             .flops = logits.size() * (4 + capping + (smoothing != value(0) ? 1 + capping : 0))};
   }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
-  }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const row = ctx.tile() * Ctx::rows, classes = logits.extent(1);
-    check(row, row + Ctx::rows < targets.extent(0) ? row + Ctx::rows : targets.extent(0));
+    check_targets(targets, row, row + Ctx::rows, classes, ignore_index);
     auto const in = ctx.ref(logits, row, 0, classes);
-    value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss, n = static_cast<value>(classes);
+    value const c = cap, keep = value(1) - smoothing, spread = smoothing, z = z_loss;
+    // A power of two on both sides of the quotient changes no bit of it, and a sum of shares can't overflow.
+    value const share = share_below<value>(classes), n = mul(static_cast<value>(classes), share);
     // The cap rises with its argument, so that of the largest logit is the peak.
     ctx.reduce_of(s.peak, tile::pass, maximum<value>{}, in);
     ctx.map(
@@ -80,7 +96,10 @@ struct cross_entropy_program {
         plus<value>{}, in, ctx.template one_hot<value>(targets, row));
     if (spread != value(0))
       ctx.reduce_of(
-          s.mean, [c](auto const& v) HEDDLE_LAMBDA { return capped(v, c); }, plus<value>{}, in);
+          s.mean,
+          [c, share](auto const& v)
+              HEDDLE_LAMBDA { return mul(capped(v, c), splat<std::remove_cvref_t<decltype(v)>>(share)); },
+          plus<value>{}, in);
     else
       ctx.fill(s.mean, value(0));
     ctx.map(
@@ -99,11 +118,6 @@ struct cross_entropy_program {
   }
 
  private:
-  HEDDLE_TILE void check(index_t begin, index_t end) const {
-    for (index_t r = begin; r < end; ++r)
-      HEDDLE_EXPECTS(targets(r) == ignore_index || (targets(r) >= 0 && targets(r) < logits.extent(1)),
-                     "cross_entropy: a target must be a class or the ignored value", r, targets(r), logits.extent(1));
-  }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void clear_ignored(Ctx& ctx, index_t row) const {
@@ -117,7 +131,7 @@ struct cross_entropy_program {
 };
 
 template <class X, class S, class D>
-struct cross_entropy_backward_program {
+struct cross_entropy_backward_program : tile::over_rows {
   using value = S;
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
@@ -133,16 +147,12 @@ struct cross_entropy_backward_program {
   struct shared {
     typename Ctx::template column_of<value> factor;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits) && tile::has_unit_columns(dlogits); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits, dlogits); }
   HEDDLE_FN span work() const {
     return {.operation = "cross_entropy_backward",
             .shape = {logits.extent(0), logits.extent(1)},
             .bytes = element_bytes(logits, targets, lse, dlogits),
             .flops = logits.size() * (cap > value(0) ? 13 : 6)};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(logits.extent(0), Ctx::rows);
   }
   // dlogit = scale (p (1 + 2 z lse) - (1 - smoothing) hot - smoothing / classes), times the slope of the cap.
   HEDDLE_DEVICE_PASS_QUIET
@@ -151,6 +161,7 @@ struct cross_entropy_backward_program {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const row = ctx.tile() * Ctx::rows, classes = logits.extent(1);
     auto const self = *this;
+    check_targets(targets, row, row + Ctx::rows, classes, ignore_index);
     index_t const left = targets.extent(0) - row;
     ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [self, row, &s](index_t r) HEDDLE_LAMBDA {
       s.factor.at[r] = self.targets(row + r) == self.ignore_index ? value(0) : *self.scale;
@@ -220,14 +231,15 @@ struct cross_entropy_total_program {
 /// loss = (1 - smoothing) (lse - logit[target]) + smoothing (lse - mean logit) + z_loss lse^2; 0 for ignored rows.
 /// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; loss and lse fp32 (fp64).
 /// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
-/// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite for
-/// any finite logits. Padding columns take no part. A target whose logit is -inf has loss inf; so has a row that is all
-/// -inf, with lse -inf and gradient 0.
+/// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite logits
+/// give a finite loss where it and each of its three terms fit the type: z_loss lse^2 is infinite above |lse| = 1.8e19
+/// in fp32, and so is a distance of two logits beyond the largest number. Padding columns take no part. A target whose
+/// logit is -inf has loss inf; so has a row that is all -inf, with lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
-    requires writable_view<S>
-  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& loss,
-                            S const& lse, cross_entropy_options const& o = {}) const {
+  requires writable_view<S> HEDDLE_FN void operator()(E& exec, X const& logits,
+                                                      view<std::int32_t const, 1> const& targets, S const& loss,
+                                                      S const& lse, cross_entropy_options const& o = {}) const {
     using value = typename S::value_type;
     HEDDLE_EXPECTS(targets.extent(0) == logits.extent(0) && loss.extent(0) == logits.extent(0) &&
                        lse.extent(0) == logits.extent(0),
@@ -235,19 +247,32 @@ struct cross_entropy_fn {
                    loss.extent(0), lse.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_program<typename X::value_type, value>{
-                        canonical_input(slice(logits, 1, 0, classes(logits, o))), targets, canonical(loss),
-                        canonical(lse), static_cast<value>(o.smoothing), static_cast<value>(o.z_loss),
-                        static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)},
+                        canonical_input(slice(logits, 1, 0, classes<value>(logits, o))),
+                        targets,
+                        canonical(loss),
+                        canonical(lse),
+                        static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss),
+                        static_cast<value>(o.soft_cap),
+                        o.ignore_index});
   }
 
-  /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges.
-  template <class X>
+  /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges,
+  /// also once they are rounded to Value.
+  template <class Value, class X>
   static HEDDLE_FN index_t classes(X const& logits, cross_entropy_options const& o) {
     index_t const n = o.classes > 0 ? o.classes : logits.extent(1);
-    HEDDLE_EXPECTS(n >= 1 && n <= logits.extent(1), "cross_entropy: the classes must be columns of the logits", n,
+    HEDDLE_EXPECTS(o.classes >= 0 && n >= 1 && n <= logits.extent(1),
+                   "cross_entropy: the classes must be columns of the logits, or 0 for all", o.classes,
                    logits.extent(1));
     HEDDLE_EXPECTS(o.smoothing >= 0 && o.smoothing < 1, "cross_entropy: smoothing lies in [0, 1)", o.smoothing);
-    HEDDLE_EXPECTS(o.soft_cap >= 0, "cross_entropy: a soft cap is positive, or 0 for none", o.soft_cap);
+    Value const cap = static_cast<Value>(o.soft_cap);
+    HEDDLE_EXPECTS(o.soft_cap == 0 || (cap > 0 && is_finite(cap)),
+                   "cross_entropy: a soft cap is positive and finite in the type of the loss, or 0 for none",
+                   o.soft_cap);
+    HEDDLE_EXPECTS(o.z_loss >= 0 && is_finite(static_cast<Value>(o.z_loss)),
+                   "cross_entropy: the factor of lse^2 is finite and not negative", o.z_loss);
     return n;
   }
 };
@@ -259,9 +284,10 @@ inline constexpr cross_entropy_fn cross_entropy{};
 /// Types, Sync, Determinism: as cross_entropy.
 struct cross_entropy_backward_fn {
   template <executor E, matrix_view X, vector_view S, vector_view F, matrix_view D>
-    requires writable_view<D>
-  HEDDLE_FN void operator()(E& exec, X const& logits, view<std::int32_t const, 1> const& targets, S const& lse,
-                            F const& scale, D const& dlogits, cross_entropy_options const& o = {}) const {
+  requires writable_view<D> HEDDLE_FN void operator()(E& exec, X const& logits,
+                                                      view<std::int32_t const, 1> const& targets, S const& lse,
+                                                      F const& scale, D const& dlogits,
+                                                      cross_entropy_options const& o = {}) const {
     using value = typename S::value_type;
     HEDDLE_EXPECTS(dlogits.extents() == logits.extents() && targets.extent(0) == logits.extent(0) &&
                        lse.extent(0) == logits.extent(0) && scale.extent(0) == 1,
@@ -269,9 +295,16 @@ struct cross_entropy_backward_fn {
                    dlogits.extent(0), targets.extent(0), lse.extent(0), scale.extent(0));
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_backward_program<typename X::value_type, value, typename D::value_type>{
-                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes(logits, o))), targets,
-                        canonical_input(lse), scale.data(), canonical(dlogits), static_cast<value>(o.smoothing),
-                        static_cast<value>(o.z_loss), static_cast<value>(o.soft_cap), o.ignore_index});
+                        {logits.extent(0)},
+                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes<value>(logits, o))),
+                        targets,
+                        canonical_input(lse),
+                        scale.data(),
+                        canonical(dlogits),
+                        static_cast<value>(o.smoothing),
+                        static_cast<value>(o.z_loss),
+                        static_cast<value>(o.soft_cap),
+                        o.ignore_index});
   }
 };
 inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
@@ -280,13 +313,14 @@ inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
 /// Shapes: loss, targets [rows], sum, count [1]. Sync: submits. Determinism: the canonical order over rows.
 struct cross_entropy_total_fn {
   template <executor E, vector_view L, vector_view S>
-    requires writable_view<S>
-  HEDDLE_FN void operator()(E& exec, L const& loss, view<std::int32_t const, 1> const& targets, S const& sum,
-                            view<std::int64_t, 1> const& count, cross_entropy_options const& o = {}) const {
+  requires writable_view<S> HEDDLE_FN void operator()(E& exec, L const& loss,
+                                                      view<std::int32_t const, 1> const& targets, S const& sum,
+                                                      view<std::int64_t, 1> const& count,
+                                                      cross_entropy_options const& o = {}) const {
     HEDDLE_EXPECTS(loss.extent(0) == targets.extent(0) && sum.extent(0) == 1 && count.extent(0) == 1,
                    "cross_entropy_total: one target per loss, one sum, one count", loss.extent(0), targets.extent(0));
     tile::run(exec, detail::cross_entropy_total_program<typename S::value_type>{canonical_input(loss), targets,
-                                                                               o.ignore_index, canonical(sum), count});
+                                                                                o.ignore_index, canonical(sum), count});
   }
 };
 inline constexpr cross_entropy_total_fn cross_entropy_total{};

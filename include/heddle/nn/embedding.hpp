@@ -10,30 +10,20 @@ namespace nn {
 namespace detail {
 
 template <class T, class P, class Y>
-struct embedding_program {
+struct embedding_program : tile::over_rows {
   view<T const, 2> table;
   view<P const, 2> positions;  // without rows: none
   view<std::int32_t const, 1> tokens;
   view<Y, 2> y;
   index_t sequence;
 
-  template <class Ctx>
-  struct shared {
-    char none;
-  };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(table) && tile::has_unit_columns(positions) && tile::has_unit_columns(y);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(table, positions, y); }
   HEDDLE_FN span work() const {
     bool const placed = positions.extent(0) > 0;
     return {.operation = "embedding",
             .shape = {y.extent(0), y.extent(1)},
             .bytes = element_bytes(tokens, y) + y.size() * static_cast<index_t>(sizeof(T) + (placed ? sizeof(P) : 0)),
             .flops = placed ? y.size() : 0};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(tokens.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -72,7 +62,7 @@ struct embedding_weight_program {
   struct shared {
     char none;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy) && tile::has_unit_columns(dtable); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(dy, dtable); }
 
   HEDDLE_FN span work() const {
     return {.operation = sequence > 0 ? "position_backward" : "embedding_backward",
@@ -92,6 +82,7 @@ struct embedding_weight_program {
     index_t const lo = ctx.tile() * block;
     index_t const hi = lo + block < dtable.extent(0) ? lo + block : dtable.extent(0);
     index_t const width = dtable.extent(1);
+    if (ctx.tile() == 0) check();
     for (index_t v = lo; v < hi; ++v)
       ctx.map_to(
           row_of(v), [](auto const& g) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(g)>>(value(0)); },
@@ -105,6 +96,11 @@ struct embedding_weight_program {
   }
 
  private:
+  HEDDLE_TILE void check() const {
+    for (index_t row = 0; row < tokens.extent(0); ++row)
+      HEDDLE_EXPECTS(tokens(row) >= 0 && tokens(row) < dtable.extent(0), "embedding: a token must be in the vocabulary",
+                     row, tokens(row), dtable.extent(0));
+  }
   HEDDLE_TILE tile::matrix_ref<D> row_of(index_t v) const {
     return {dtable.data() + v * dtable.stride(0), 1, dtable.extent(1), dtable.extent(1), dtable.stride(0),
             dtable.stride(1)};
@@ -136,14 +132,16 @@ struct embedding_fn {
     }
     if (y.empty()) return;
     tile::run(exec, detail::embedding_program<typename T::value_type, typename P::value_type, typename Y::value_type>{
-                        canonical_input(table), canonical_input(positions), tokens, canonical(y), sequence});
+                        {tokens.extent(0)}, canonical_input(table), canonical_input(positions), tokens, canonical(y),
+                        sequence});
   }
 };
 inline constexpr embedding_fn embedding{};
 
 /// dtable[v] = sum over the rows with token v of dy; rows of absent tokens become zero; overwrites.
 ///
-/// Shapes: tokens [rows], dy [rows, width], dtable [vocabulary, width]. Pre: tokens as in the forward pass.
+/// Shapes: tokens [rows], dy [rows, width], dtable [vocabulary, width]. Pre: 0 <= token < vocabulary.
+/// Errors: contract_error naming row and token, when the work runs.
 /// Complexity: rows * vocabulary / 64 comparisons, rows * width additions. Sync: submits.
 /// Determinism: rows ascending from 0, the same bits everywhere.
 struct embedding_backward_fn {
@@ -153,6 +151,8 @@ struct embedding_backward_fn {
     HEDDLE_EXPECTS(dy.extent(1) == dtable.extent(1) && tokens.extent(0) == dy.extent(0),
                    "embedding: one row of dy per token", dy.extent(0), tokens.extent(0), dy.extent(1),
                    dtable.extent(1));
+    HEDDLE_EXPECTS(tokens.extent(0) == 0 || dtable.extent(0) > 0, "embedding: a token must be in the vocabulary",
+                   tokens.extent(0), dtable.extent(0));
     if (dtable.empty()) return;
     tile::run(exec, detail::embedding_weight_program<typename G::value_type, typename D::value_type>{
                         tokens, 0, canonical_input(dy), canonical(dtable)});

@@ -10,7 +10,7 @@ namespace nn {
 namespace detail {
 
 template <class X, class W, class Y>
-struct layer_norm_program {
+struct layer_norm_program : tile::over_rows {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<W const, 1> weight, bias;
@@ -22,19 +22,12 @@ struct layer_norm_program {
   struct shared {
     typename Ctx::template column_of<value> mean, rstd;
   };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight) &&
-           tile::has_unit_columns(bias);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, y, weight, bias); }
   HEDDLE_FN span work() const {
     return {.operation = "layer_norm",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, weight, bias, y, mean, rstd),
             .flops = 8 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -68,7 +61,7 @@ struct layer_norm_program {
 };
 
 template <class X, class W, class G, class D>
-struct layer_norm_backward_program {
+struct layer_norm_backward_program : tile::over_rows {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<W const, 1> weight;
@@ -80,19 +73,12 @@ struct layer_norm_backward_program {
   struct shared {
     typename Ctx::template column_of<value> g, gx;
   };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
-           tile::has_unit_columns(weight);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, dy, dx, weight); }
   HEDDLE_FN span work() const {
     return {.operation = "layer_norm_backward_input",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, weight, mean, rstd, dy, dx),
             .flops = 14 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(0), Ctx::rows);
   }
   // dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy weight.
   HEDDLE_DEVICE_PASS_QUIET
@@ -123,27 +109,19 @@ struct layer_norm_backward_program {
 };
 
 template <class X, class G, class D>
-struct layer_norm_weight_program {
+struct layer_norm_weight_program : tile::over_strips {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<value const, 1> mean, rstd;
   view<G const, 2> dy;
   view<D, 1> dweight, dbias;
 
-  template <class Ctx>
-  struct shared {
-    char none;
-  };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, dy); }
   HEDDLE_FN span work() const {
     return {.operation = "layer_norm_backward_weight",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, mean, rstd, dy, dweight, dbias),
             .flops = 5 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(dweight.extent(0), Ctx::strip);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -180,8 +158,9 @@ struct layer_norm_fn {
                    "layer_norm: two statistics per row", x.extent(0), mean.extent(0), rstd.extent(0));
     if (x.extent(0) == 0) return;
     HEDDLE_EXPECTS(x.extent(1) > 0, "layer_norm: a row needs an element", x.extent(1));
-    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(bias), canonical(y),
-                            canonical(mean), canonical(rstd), static_cast<typename program::value>(epsilon)});
+    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(bias),
+                            canonical(y), canonical(mean), canonical(rstd),
+                            static_cast<typename program::value>(epsilon)});
   }
 };
 inline constexpr layer_norm_fn layer_norm{};
@@ -198,8 +177,8 @@ struct layer_norm_backward_input_fn {
     if (x.empty()) return;
     using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
                                                         typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(mean), canonical_input(rstd),
-                            canonical_input(dy), canonical(dx)});
+    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(mean),
+                            canonical_input(rstd), canonical_input(dy), canonical(dx)});
   }
 };
 inline constexpr layer_norm_backward_input_fn layer_norm_backward_input{};
@@ -216,8 +195,8 @@ struct layer_norm_backward_weight_fn {
     if (dweight.empty()) return;
     using program =
         detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{canonical_input(x), canonical_input(mean), canonical_input(rstd), canonical_input(dy),
-                            canonical(dweight), canonical(dbias)});
+    tile::run(exec, program{{x.extent(1)}, canonical_input(x), canonical_input(mean), canonical_input(rstd),
+                            canonical_input(dy), canonical(dweight), canonical(dbias)});
   }
 };
 inline constexpr layer_norm_backward_weight_fn layer_norm_backward_weight{};

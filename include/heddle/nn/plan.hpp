@@ -76,9 +76,10 @@ class planner {
   HEDDLE_FN explicit planner(std::size_t activation_bytes) noexcept : activation_bytes_(activation_bytes) {}
 
   /// Takes room for rows x columns elements of `element_bytes`.
-  HEDDLE_FN slot take(life where, index_t rows, index_t columns, std::size_t element_bytes) noexcept {
+  HEDDLE_FN slot take(life where, index_t rows, index_t columns, std::size_t element_bytes) {
     detail::life_target const to = map_.to[static_cast<int>(where)];
-    std::size_t const bytes = (static_cast<std::size_t>(rows * columns) * element_bytes + 63) / 64 * 64;
+    index_t const size = checked_product(checked_product(rows, columns), static_cast<index_t>(element_bytes));
+    std::size_t const bytes = (static_cast<std::size_t>(size) + 63) / 64 * 64;
     if (to.region == life::nowhere) return {life::nowhere, 0, rows, columns};
     std::size_t* const next = to.block ? to.block : &top_[static_cast<int>(to.region)];
     slot const s{to.region, *next, rows, columns};
@@ -88,17 +89,17 @@ class planner {
     return s;
   }
   /// Takes room for activations.
-  HEDDLE_FN slot take_activation(life where, index_t rows, index_t columns) noexcept {
+  HEDDLE_FN slot take_activation(life where, index_t rows, index_t columns) {
     return take(where, rows, columns, activation_bytes_);
   }
   /// Takes room for values of a given type.
   template <class T>
-  HEDDLE_FN slot take_values(life where, index_t rows, index_t columns = 1) noexcept {
+  HEDDLE_FN slot take_values(life where, index_t rows, index_t columns = 1) {
     return take(where, rows, columns, sizeof(T));
   }
 
   /// Takes room for numbers of the accumulator's type: fp64 for fp64 activations, else fp32.
-  HEDDLE_FN slot take_statistics(life where, index_t n) noexcept {
+  HEDDLE_FN slot take_statistics(life where, index_t n) {
     return take(where, n, 1, activation_bytes_ == 8 ? 8 : 4);
   }
 

@@ -10,7 +10,7 @@ namespace nn {
 namespace detail {
 
 template <class X, class W, class Y>
-struct rms_norm_program {
+struct rms_norm_program : tile::over_rows {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<W const, 1> weight;
@@ -22,18 +22,12 @@ struct rms_norm_program {
   struct shared {
     typename Ctx::template column_of<value> rstd;
   };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(x) && tile::has_unit_columns(y) && tile::has_unit_columns(weight);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, y, weight); }
   HEDDLE_FN span work() const {
     return {.operation = "rms_norm",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, weight, y, rstd),
             .flops = 4 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(0), Ctx::rows);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -60,7 +54,7 @@ struct rms_norm_program {
 };
 
 template <class X, class W, class G, class D>
-struct rms_norm_backward_program {
+struct rms_norm_backward_program : tile::over_rows {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<W const, 1> weight;
@@ -72,19 +66,12 @@ struct rms_norm_backward_program {
   struct shared {
     typename Ctx::template column_of<value> gx;
   };
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(x) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx) &&
-           tile::has_unit_columns(weight);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, dy, dx, weight); }
   HEDDLE_FN span work() const {
     return {.operation = "rms_norm_backward_input",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, weight, rstd, dy, dx),
             .flops = 9 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(0), Ctx::rows);
   }
   // dx = rstd (g - xhat mean(g xhat)) with g = dy weight and xhat = x rstd.
   HEDDLE_DEVICE_PASS_QUIET
@@ -113,27 +100,19 @@ struct rms_norm_backward_program {
 };
 
 template <class X, class G, class D>
-struct rms_norm_weight_program {
+struct rms_norm_weight_program : tile::over_strips {
   using value = tile::value_t<X>;
   view<X const, 2> x;
   view<value const, 1> rstd;
   view<G const, 2> dy;
   view<D, 1> dweight;
 
-  template <class Ctx>
-  struct shared {
-    char none;
-  };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(dy); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, dy); }
   HEDDLE_FN span work() const {
     return {.operation = "rms_norm_backward_weight",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, rstd, dy, dweight),
             .flops = 3 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(dweight.extent(0), Ctx::strip);
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
@@ -165,7 +144,7 @@ struct rms_norm_fn {
     HEDDLE_EXPECTS(rstd.extent(0) == x.extent(0), "rms_norm: one statistic per row", x.extent(0), rstd.extent(0));
     if (x.extent(0) == 0) return;
     HEDDLE_EXPECTS(x.extent(1) > 0, "rms_norm: a row needs an element", x.extent(1));
-    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical(y), canonical(rstd),
+    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical(y), canonical(rstd),
                             static_cast<typename program::value>(epsilon)});
   }
 };
@@ -182,8 +161,8 @@ struct rms_norm_backward_input_fn {
     if (x.empty()) return;
     using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
                                                       typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{canonical_input(x), canonical_input(weight), canonical_input(rstd), canonical_input(dy),
-                            canonical(dx)});
+    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(rstd),
+                            canonical_input(dy), canonical(dx)});
   }
 };
 inline constexpr rms_norm_backward_input_fn rms_norm_backward_input{};
@@ -199,7 +178,8 @@ struct rms_norm_backward_weight_fn {
     if (dweight.empty()) return;
     using program =
         detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{canonical_input(x), canonical_input(rstd), canonical_input(dy), canonical(dweight)});
+    tile::run(exec, program{{x.extent(1)}, canonical_input(x), canonical_input(rstd), canonical_input(dy),
+                            canonical(dweight)});
   }
 };
 inline constexpr rms_norm_backward_weight_fn rms_norm_backward_weight{};

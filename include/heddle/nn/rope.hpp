@@ -71,7 +71,7 @@ struct rope_program {
   struct shared {
     char none;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(y); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, y); }
 
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles_per_sequence() const {
@@ -136,16 +136,18 @@ struct rope_fn {
     using value = tile::value_t<typename X::value_type>;
     HEDDLE_EXPECTS(x.extents() == y.extents(), "rope keeps the extents", x.extent(0), x.extent(1), y.extent(0),
                    y.extent(1));
+    HEDDLE_EXPECTS(y.has_distinct_elements(), "rope: no element of y may stand twice", y.stride(0), y.stride(1));
     HEDDLE_EXPECTS(o.head_size >= 0 && o.head_size % 2 == 0, "rope: a head rotates pairs, so its size must be even",
                    o.head_size);
-    HEDDLE_EXPECTS(o.heads >= 0 && o.heads * o.head_size <= x.extent(1), "rope: the heads must fit a row", o.heads,
-                   o.head_size, x.extent(1));
+    HEDDLE_EXPECTS(o.heads >= 0 && product_fits(o.heads, o.head_size, x.extent(1)), "rope: the heads must fit a row",
+                   o.heads, o.head_size, x.extent(1));
     if (x.empty()) return;
     HEDDLE_EXPECTS(o.tokens >= 1 && x.extent(0) % o.tokens == 0, "rope: rows are whole sequences", x.extent(0),
                    o.tokens);
     scratch_frame<E> frame(exec);
     index_t const half = o.head_size / 2;
-    view<value, 2> const table(frame.template take<value>(o.tokens * 2 * half), dims<2>(o.tokens, 2 * half));
+    view<value, 2> const table(frame.template take<value>(checked_product(o.tokens, o.head_size)),
+                               dims<2>(o.tokens, o.head_size));
     if (half > 0)
       tile::run(exec, detail::rope_table_program<value>{table, o.base, o.first_position, half, o.inverse});
     tile::run(exec, detail::rope_program<typename X::value_type, typename Y::value_type>{

@@ -11,7 +11,7 @@ namespace nn {
 namespace detail {
 
 template <class X, class Y>
-struct softmax_program {
+struct softmax_program : tile::over_rows {
   using value = tile::value_t<X>;
 
   static constexpr value lowest = -static_cast<value>(__builtin_inff());
@@ -24,17 +24,13 @@ struct softmax_program {
     typename Ctx::template column_of<value> peak, scale;
   };
 
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x) && tile::has_unit_columns(y); }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, y); }
 
   HEDDLE_FN span work() const {
     return {.operation = "softmax",
             .shape = {x.extent(0), x.extent(1)},
             .bytes = element_bytes(x, y),
             .flops = 5 * x.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(x.extent(0), Ctx::rows);
   }
 
   HEDDLE_DEVICE_PASS_QUIET
@@ -68,7 +64,7 @@ struct softmax_program {
 };
 
 template <class Y, class G, class D>
-struct softmax_backward_program {
+struct softmax_backward_program : tile::over_rows {
   using value = tile::value_t<Y>;
 
   view<Y const, 2> y;
@@ -80,19 +76,13 @@ struct softmax_backward_program {
     typename Ctx::template column_of<value> dot;
   };
 
-  HEDDLE_FN bool unit_columns() const {
-    return tile::has_unit_columns(y) && tile::has_unit_columns(dy) && tile::has_unit_columns(dx);
-  }
+  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(y, dy, dx); }
 
   HEDDLE_FN span work() const {
     return {.operation = "softmax_backward",
             .shape = {y.extent(0), y.extent(1)},
             .bytes = element_bytes(y, dy, dx),
             .flops = 4 * y.size()};
-  }
-  template <class Ctx>
-  HEDDLE_HD_FN index_t tiles() const {
-    return tile::ceil_div(y.extent(0), Ctx::rows);
   }
 
   HEDDLE_DEVICE_PASS_QUIET
@@ -125,8 +115,8 @@ struct softmax_fn {
     HEDDLE_EXPECTS(x.extent(0) == y.extent(0) && x.extent(1) == y.extent(1), "softmax keeps the extents", x.extent(0),
                    x.extent(1), y.extent(0), y.extent(1));
     if (x.empty()) return;
-    tile::run(exec, detail::softmax_program<typename X::value_type, typename Y::value_type>{canonical_input(x),
-                                                                                            canonical(y)});
+    tile::run(exec, detail::softmax_program<typename X::value_type, typename Y::value_type>{
+                        {x.extent(0)}, canonical_input(x), canonical(y)});
   }
 };
 
@@ -142,7 +132,7 @@ struct softmax_backward_fn {
     if (y.empty()) return;
     using program =
         detail::softmax_backward_program<typename Y::value_type, typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{canonical_input(y), canonical_input(dy), canonical(dx)});
+    tile::run(exec, program{{y.extent(0)}, canonical_input(y), canonical_input(dy), canonical(dx)});
   }
 };
 

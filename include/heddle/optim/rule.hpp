@@ -69,8 +69,9 @@ HEDDLE_FN step_pointers<T, N> checked(view<T, 1, Space> p, view<T const, 1, Spac
   HEDDLE_EXPECTS(g.size() == p.size(), "the gradient must be as long as the parameter", g.size(), p.size());
   HEDDLE_EXPECTS(p.is_contiguous() && g.is_contiguous(), "a flat span has stride one", p.size());
   HEDDLE_EXPECTS(applied.size() == 1, "one counter of applied steps per parameter", applied.size());
-  HEDDLE_EXPECTS(a.lr >= 0 && a.weight_decay >= 0, "learning rate and weight decay are not negative", a.lr,
-                 a.weight_decay);
+  HEDDLE_EXPECTS(a.lr >= 0 && a.weight_decay >= 0 && is_finite(static_cast<T>(a.lr)) &&
+                     is_finite(static_cast<T>(a.weight_decay)),
+                 "learning rate and weight decay are finite and not negative", a.lr, a.weight_decay);
   step_pointers<T, N> out{p.data(), g.data(), {}, applied.data(), a.clip, a.skip, p.size()};
   for (int i = 0; i < N; ++i) {
     HEDDLE_EXPECTS(s.array[i].size() == p.size() && s.array[i].is_contiguous(),

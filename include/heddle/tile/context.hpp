@@ -16,11 +16,10 @@ struct probe_shared {
 };
 }  // namespace detail
 
-/// Whether the last dimension is adjacent in memory, so that vectors can be loaded from it.
-template <any_view V>
-HEDDLE_HD_FN bool has_unit_columns(V const& v) {
-  constexpr std::size_t last = V::rank() - 1;
-  return v.stride(last) == 1 || v.extent(last) <= 1;
+/// Whether the last dimension of every operand is adjacent in memory, so that vectors can be loaded from it.
+template <any_view... V>
+HEDDLE_HD_FN bool has_unit_columns(V const&... v) {
+  return ((v.stride(V::rank() - 1) == 1 || v.extent(V::rank() - 1) <= 1) && ...);
 }
 
 /// What a tile program sees of the machine: one tile of the work, executed by one CPU worker or one thread block.
@@ -71,6 +70,30 @@ concept tile_program = std::is_trivially_copyable_v<P> &&(sizeof(P) <= 384) && r
   typename P::template shared<Ctx>;
   { p.template tiles<Ctx>() } -> std::same_as<index_t>;
   p(ctx);
+};
+
+/// Base of a program whose tile is `Ctx::rows` rows of its matrices, `rows` in all.
+struct over_rows {
+  index_t rows;
+
+  template <class Ctx>
+  struct shared {};
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return ceil_div(rows, Ctx::rows);
+  }
+};
+
+/// Base of a program whose tile is `Ctx::strip` columns of its matrices, `columns` in all.
+struct over_strips {
+  index_t columns;
+
+  template <class Ctx>
+  struct shared {};
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return ceil_div(columns, Ctx::strip);
+  }
 };
 
 /// The lazy operands, the same for every context: contexts inherit them.

@@ -129,14 +129,14 @@ namespace detail {
 template <isa I, class Body, class... A>
 struct compiled {};
 
-#define HEDDLE_COMPILED(SET, TARGET)                                          \
-  template <class Body, class... A>                                           \
-  struct compiled<SET, Body, A...> {                                          \
-    static TARGET HEDDLE_KERNEL_FN void run(Body const& body, A const&... a); \
-  };                                                                          \
-  template <class Body, class... A>                                           \
-  void compiled<SET, Body, A...>::run(Body const& body, A const&... a) {      \
-    body(isa_tag<SET>{}, a...);                                               \
+#define HEDDLE_COMPILED(SET, TARGET)                                                      \
+  template <class Body, class... A>                                                       \
+  struct compiled<SET, Body, A...> {                                                      \
+    static TARGET HEDDLE_KERNEL_FN void run(Body const& body, A const&... a);             \
+  };                                                                                      \
+  template <class Body, class... A> /* clang takes the tag from the definition */         \
+  HEDDLE_KERNEL_FN void compiled<SET, Body, A...>::run(Body const& body, A const&... a) { \
+    body(isa_tag<SET>{}, a...);                                                           \
   }
 HEDDLE_COMPILED(isa::baseline, HEDDLE_TARGET_BASELINE)
 HEDDLE_COMPILED(isa::avx2, HEDDLE_TARGET_AVX2)

@@ -159,9 +159,16 @@ TEST_CASE("CO-3: calls that differ end in an error on every rank that names both
     check(c == code(errc::mismatch) && what.find("int32") != std::string::npos, "type: " + what);
     c = r == 2 ? code_of([&] { all_reduce(comm, exec, as_view(y), as_view(y), maximum{}); }, &what)
                : code_of(sum, &what);
-    check(c == code(errc::mismatch) && what.find("operation") != std::string::npos, "operation: " + what);
+    check(c == code(errc::mismatch) && what.find("operation plus") != std::string::npos &&
+              what.find("operation maximum") != std::string::npos, "operation: " + what);
+    auto const lambda = [](float a, float b) { return a < b ? b : a; };
+    c = r == 2 ? code_of([&] { all_reduce(comm, exec, as_view(y), as_view(y), lambda); }, &what) : code_of(sum, &what);
+    check(c == code(errc::mismatch) && what.find("(without a name)") != std::string::npos, "lambda: " + what);
     c = code_of([&] { broadcast(comm, exec, as_view(y), r == 1 ? 1 : 0); }, &what);
     check(c == code(errc::mismatch) && what.find("root 1") != std::string::npos, "root: " + what);
+    c = code_of([&] { broadcast(comm, exec, as_view(y), -1); }, &what);
+    check(c == contract && what.find("broadcast: precondition broken: the root must be a rank") == 0,
+          "bad root: " + what);
     std::vector<index_t> const one = {1, 1, 1}, odd = {1, 2, 1};
     std::vector<float> w = filled(r == 1 ? 4 : 3, 0.0f);
     c = code_of([&] { all_to_all_v(comm, exec, as_view(y), as_view(one), as_view(w), as_view(r == 1 ? odd : one)); },

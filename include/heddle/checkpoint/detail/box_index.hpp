@@ -45,8 +45,9 @@ HEDDLE_FN bool read_text(json const& object, char const* member, std::string& ou
   return true;
 }
 
-/// One line of the index, checked against the header that it describes.
-HEDDLE_FN bool read_stored_box(json const& line, header const& h, stored_box& out, std::string& why) {
+/// One line of the index, checked against the header that it describes; marks the entry that it names.
+HEDDLE_FN bool read_stored_box(json const& line, header const& h, stored_box& out, std::vector<char>& named,
+                               std::string& why) {
   std::string entry_name;
   std::vector<index_t> extents, lo, hi;
   why = "has a line in the box index that is not understood";
@@ -57,6 +58,10 @@ HEDDLE_FN bool read_stored_box(json const& line, header const& h, stored_box& ou
   entry const* e = h.find(entry_name);
   why = "names \"" + entry_name + "\" in its box index, which it does not hold";
   if (e == nullptr) return false;
+  char& seen = named[static_cast<std::size_t>(e - h.entries.data())];
+  why = "names \"" + entry_name + "\" twice in its box index";
+  if (seen != 0) return false;
+  seen = 1;
   why = "holds \"" + entry_name + "\" with another shape than its box index says";
   if (e->extents.size() != extents.size()) return false;
   out.space = whole(extents.data(), extents.size());
@@ -88,15 +93,18 @@ HEDDLE_FN void read_box_index(header const& h, std::size_t file, std::string con
   if (root.items.size() != h.entries.size())
     faults.add(label, -1, "has a box index of " + std::to_string(root.items.size()) + " lines for " +
                               std::to_string(h.entries.size()) + " entries");
+  std::vector<char> named(h.entries.size(), 0);
   for (json const& line : root.items) {
     stored_box b;
     std::string why;
     b.file = file;
-    if (read_stored_box(line, h, b, why))
+    if (read_stored_box(line, h, b, named, why))
       out.push_back(std::move(b));
     else
       faults.add(label, -1, why);
   }
+  for (std::size_t i = 0; i < named.size(); ++i)
+    if (named[i] == 0) faults.add(label, -1, "holds \"" + h.entries[i].name + "\", which its box index does not name");
 }
 
 /// Checks that all boxes of one tensor agree on its extents and type and hold no element twice. Pre: sorted.

@@ -44,6 +44,21 @@ HEDDLE_FN void name_type(char (&to)[16]) noexcept {
                      static_cast<int>(sizeof(T)) * (std::is_arithmetic_v<T> ? 8 : 1));
 }
 
+/// The last word of a type's spelling: "plus" of "= heddle::plus<float>]"; nothing where it has no name.
+template <class T>
+HEDDLE_FN void name_operation(char (&to)[16]) noexcept {
+  char const* s = spelling<T>();
+  std::size_t n = 0;
+  auto const in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  for (; *s && (n == 0 || *s == ':' || in_word(*s)); ++s) {
+    if (*s == ':') n = 0;
+    if (in_word(*s) && n + 1 < sizeof to) to[n++] = *s;
+  }
+  to[*s == '<' || *s == ']' || *s == ';' || *s == 0 ? n : 0] = 0;  // a lambda's spelling goes on with others
+}
+
 /// Everything that must be equal on all ranks. No padding, so that bytes can be compared and sent.
 struct call_record {
   std::uint64_t sequence = 0;   ///< position among the collectives of the communicator, from 1; 0 where unknown
@@ -52,6 +67,7 @@ struct call_record {
   std::uint64_t op = 0;         ///< operation of a reduction
   std::uint64_t type_hash = 0;
   char type[16] = {};
+  char operation[16] = {};      ///< the name of that of a reduction, where it has one
   std::int32_t kind = 0;        ///< traffic
   std::int32_t root = -1;
   std::int64_t leaves = 0;      ///< of an elastic order; 0: the ranks
@@ -63,7 +79,10 @@ struct call_record {
   HEDDLE_FN text describe() const noexcept {
     text t = make_text(name(static_cast<traffic>(kind)));
     if (type[0]) t.append(" of ").append(count).append(' ').append(static_cast<char const*>(type));
-    if (op) t.append(", operation ").append(op % 10000);
+    if (operation[0])
+      t.append(", operation ").append(static_cast<char const*>(operation));
+    else if (op)
+      t.append(", operation number ").append(op % 10000).append(" (without a name)");
     if (counts_hash) t.append(", counts ").append(counts_hash % 10000);
     if (root >= 0) t.append(", root ").append(root);
     if (leaves) t.append(", elastic over ").append(leaves).append(" leaves");
@@ -71,7 +90,7 @@ struct call_record {
     return t;
   }
 };
-static_assert(sizeof(call_record) == 72);
+static_assert(sizeof(call_record) == 88);
 
 template <class T>
 HEDDLE_FN call_record make_call(traffic kind, index_t count, int root = -1) noexcept {
@@ -93,6 +112,13 @@ HEDDLE_FN std::uint64_t hash_operation(Op const& op) noexcept {
   return h | 1;
 }
 
+template <class Op>
+HEDDLE_FN void set_operation(call_record& call, Op const& op) noexcept {
+  call.op = hash_operation(op);
+  __builtin_memset(call.operation, 0, sizeof call.operation);
+  name_operation<Op>(call.operation);
+}
+
 /// An argument that breaks the contract: kept until the peers have been told. Null where all is well.
 struct argument_fault {
   char const* what = nullptr;
@@ -103,7 +129,7 @@ struct argument_fault {
 };
 
 [[noreturn]] HEDDLE_FN void throw_fault(argument_fault const& fault, call_record const& call) {
-  contract_failed("collective", 0, call.describe().c_str(), fault.what, fault.a, fault.b);
+  contract_failed(name(static_cast<traffic>(call.kind)), 0, call.describe().c_str(), fault.what, fault.a, fault.b);
 }
 
 /// What a rank shows to its peers: the call, and where its data lies.

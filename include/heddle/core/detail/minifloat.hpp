@@ -87,13 +87,25 @@ HEDDLE_TILE constexpr float round_to_odd(double d) {
   return bit_cast<float>(bits | 1u);
 }
 
+/// The double that stands for a number on its way to a narrower format.
+template <arithmetic T>
+HEDDLE_TILE constexpr double narrowing_double(T x) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+    // Above 2^53 the last 11 bits go, and leave an odd number where any was set; what stays is exact.
+    constexpr T most = T{1} << 53;
+    bool const wide = x > most || (std::is_signed_v<T> && x < T(T{0} - most));
+    if (wide) return 2048.0 * static_cast<double>(T(T(x >> 11) | T((x & 2047) != 0)));
+  }
+  return static_cast<double>(x);
+}
+
 /// The float that stands for a number on its way to a narrower format.
 template <arithmetic T>
 HEDDLE_TILE constexpr float narrowing_float(T x) {
   if constexpr (std::is_same_v<T, float>)
     return x;
   else
-    return round_to_odd(static_cast<double>(x));
+    return round_to_odd(narrowing_double(x));
 }
 
 }  // namespace heddle::detail

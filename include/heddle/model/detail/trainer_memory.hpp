@@ -3,10 +3,25 @@
 
 #include <heddle/model/trainer.hpp>
 
+#include <unistd.h>
+
 /// @file
 /// The memory of a training rank: predicted from the flags, then reserved. Part of model/trainer.hpp.
 
 namespace heddle::model {
+
+namespace detail {
+/// Refuses a plan that is larger than all memory of the machine. Errors: errc::out_of_memory with both numbers.
+HEDDLE_FN void expect_memory(std::size_t wanted) {
+  long const pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  std::size_t const most = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page)
+                                                 : std::size_t{1} << 46;
+  if (wanted > most)
+    throw error(errc::out_of_memory,
+                make_text("one rank of this run takes ", wanted, " bytes and this machine has ", most,
+                          ": choose a smaller batch, fewer tokens or a smaller model"));
+}
+}  // namespace detail
 
 template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
@@ -20,9 +35,11 @@ HEDDLE_FN memory_plan trainer<Model, T, Compute, Comm>::predict() {
   m.communication = runner_type::message_bytes(state_.stage.first, state_.stage.last, options_.rows(), width);
   if (state_.exchanges_tie() && state_.stage.first)
     m.communication += static_cast<std::size_t>(state_.reduced(options_, state_.tie_bucket()).size()) * sizeof(float);
+  detail::expect_memory(m.total());  // ahead of the scratch: the addresses it is planned with lie only so far apart
   std::size_t const scratch =
       (plan_compute().scratch_bytes + arena::alignment - 1) / arena::alignment * arena::alignment;
   m.workspace = input_bytes(options_, local_microbatches()) + scratch;
+  detail::expect_memory(m.total());
   return m;
 }
 
@@ -66,7 +83,7 @@ template <class Model, class T, executor Compute, failable_communicator Comm>
 HEDDLE_FN work_plan trainer<Model, T, Compute, Comm>::plan_compute() {
   // Addresses that nobody touches, each range of its own, so that operands do not seem to overlap.
   auto imaginary = [next = std::uintptr_t{0}]() mutable {
-    return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 44);
+    return reinterpret_cast<std::byte*>(next += std::uintptr_t{1} << 48);
   };
   nn::frame nowhere{};
   for (std::byte*& base : nowhere.base) base = imaginary();
