@@ -94,6 +94,12 @@ TEST_CASE("pairs are merged in the order in which they were learned", "[model]")
   CHECK(b.find("none") == -1);
   CHECK_THROWS_AS(b.bytes(267), contract_error);
   CHECK_THROWS_AS(b.bytes(-1), contract_error);
+  // Of two pairs that share a byte the one that was learned first wins, wherever it stands.
+  model::bpe late, early;
+  REQUIRE(model::read_bpe(vocabulary({"bc", "ab"}), "b c\na b\n", late));
+  REQUIRE(model::read_bpe(vocabulary({"bc", "ab"}), "a b\nb c\n", early));
+  CHECK(late.encode("abc") == std::vector<std::int32_t>{'a', 256});
+  CHECK(early.encode("abc") == std::vector<std::int32_t>{257, 'c'});
   // Both occurrences are merged before a pair that one of them makes: (ab a) comes first in the list.
   model::bpe odd;
   REQUIRE(model::read_bpe(vocabulary({"ab", "aba"}), "ab a\na b\n", odd));

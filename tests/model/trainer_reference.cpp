@@ -60,6 +60,7 @@ struct record {
   std::vector<named_values> parameters;
   std::vector<model::step_result> results;
   bool copies_agree = true;
+  float evaluated = -1;
 
   record() : parameters(steps + 1), results(steps) {}
 };
@@ -103,6 +104,8 @@ record run(Model const& whole, model::trainer_options const& o) {
           barrier(comm, exec);
         };
         in_turn(0);
+        float const evaluated = trainer.evaluate(batch);  // of the data of step 0
+        if (comm.rank() == 0) seen.evaluated = evaluated;
         for (int s = 0; s < steps; ++s) {
           model::step_result const r = trainer.step(s, rates(s), batch);
           if (comm.rank() == 0) seen.results[static_cast<std::size_t>(s)] = r;
@@ -204,6 +207,7 @@ void check_run(Model const& whole, bool llama, int pp, int dp, double clip) {
   o.clip = clip;
   record const seen = run(whole, o);
   CHECK(seen.copies_agree);
+  CHECK(seen.evaluated == seen.results[0].loss);
   model::decoder_sizes const s = sizes_of(llama);
   auto const number = [](index_t n) { return static_cast<int>(n); };
   test::written_sizes const sizes{number(s.width),
