@@ -106,6 +106,12 @@ class cuda_executor {
     cuda::check(cudaLaunchHostFunc(stream_, &run_cleanup<Task>, copy), "cudaLaunchHostFunc");
   }
 
+  /// Runs a host task, such as the mark of an observer, in its turn. The task calls nothing of CUDA.
+  template <class Task>
+  HEDDLE_FN void submit_host(Task const& task) {
+    if (!scratch_.planning()) submit_cleanup(task);
+  }
+
   HEDDLE_FN event record() { return event(stream_); }
   HEDDLE_FN void wait(event const& e) {
     if (e.native()) cuda::check(cudaStreamWaitEvent(stream_, e.native(), 0), "cudaStreamWaitEvent");
