@@ -30,9 +30,7 @@ class observed {
   /// Runs a host task in the queue, where the wrapped executor runs tiles elsewhere.
   template <class F>
     requires requires(E& e, F const& f) { e.submit_host(f); }
-  HEDDLE_FN void submit_host(F const& f) {
-    exec_->submit_host(f);
-  }
+  HEDDLE_FN void submit_host(F const& f) { exec_->submit_host(f); }
   /// Runs a device kernel, where the wrapped executor does (simt/block_context.hpp).
   template <class Kernel>
     requires requires(E& e, Kernel const& k) { e.launch(index_t{}, 0, index_t{}, k); }

@@ -94,8 +94,7 @@ class observed_span {
   observed_span(observed_span const&) = delete;
   observed_span& operator=(observed_span const&) = delete;
   HEDDLE_FN ~observed_span() noexcept(!enabled) {
-    if constexpr (enabled)
-      detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->end(s); });
+    if constexpr (enabled) detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->end(s); });
   }
 
  private:
@@ -104,8 +103,7 @@ class observed_span {
       plan->flops += span_.flops;
       plan->bytes_moved += span_.bytes;
     }
-    if constexpr (enabled)
-      detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->begin(s); });
+    if constexpr (enabled) detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->begin(s); });
   }
 
   static constexpr bool enabled = std::remove_cvref_t<decltype(std::declval<Executor&>().observer())>::enabled;
