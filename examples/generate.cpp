@@ -62,7 +62,7 @@ void declare(examples::flags& f, settings& s) {
   f.text("merges", &s.merges, "FILE", "merges.txt of byte pairs");
   f.number("head-size", &s.head_size, "for files without metadata; 0: 64 (GPT-2) or 128 (Llama)", index_t{0},
            index_t{65536});
-  f.number("rope-base", &s.rope_base, "base of rotary positions (Llama)", 1.0, 1e12);
+  f.number("rope-base", &s.rope_base, "base of rotary positions (Llama), in place of the one that the checkpoint names", 1.0, 1e12);
   f.number("threads", &s.threads, "threads; 0: all cores", 0, 1024);
 }
 
@@ -90,7 +90,7 @@ int run(int argc, char** argv) {
   if (s.prompt.empty()) throw examples::usage_error("--prompt is empty: give at least one character");
   hd::checkpoint::store const from = hd::model::open_any(s.checkpoint);
   hd::model::decoder_description d = hd::model::describe(from, s.head_size);
-  d.sizes.rope_base = s.rope_base;
+  if (f.given("rope-base")) d.sizes.rope_base = s.rope_base;
   codec const c = codec_of(s, d.sizes.vocabulary);
   request r;
   r.prompt = c.encode(s.prompt);

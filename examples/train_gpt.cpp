@@ -115,6 +115,8 @@ void check(settings const& s) {
            std::to_string(s.sizes.heads) + ": give a divisor");
   if (s.arch == "gpt2" && s.sizes.key_heads != s.sizes.heads)
     refuse("--key-heads is for --arch llama: leave it out or give --arch llama");
+  if (s.arch == "gpt2" && s.sizes.rope_base != hd::model::decoder_sizes{}.rope_base)
+    refuse("--rope-base is for --arch llama: leave it out or give --arch llama");
   if (s.arch == "llama" && s.sizes.head_size() % 2 != 0)
     refuse("llama turns pairs of numbers, and --width / --heads = " + std::to_string(s.sizes.head_size()) +
            " is odd: give --width as an even multiple of --heads");
@@ -182,6 +184,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("heads", &s.sizes.heads, "query heads", index_t{1}, index_t{1024});
   f.number("key-heads", &s.sizes.key_heads, "key heads (llama)", index_t{1}, index_t{1024});
   f.number("hidden", &s.sizes.hidden, "width of the feed-forward part", index_t{1}, index_t{262144});
+  f.number("rope-base", &s.sizes.rope_base, "base of rotary positions (llama)", 1.0, 1e12);
   f.toggle("tied", &s.sizes.tied, "shares the token table with the head");
   f.toggle("bf16", &s.bf16, "stores parameters and activations in bf16");
   f.number("batch", &s.batch, "sequences of a step; 0 is 4 a microbatch", index_t{0}, index_t{1} << 20);

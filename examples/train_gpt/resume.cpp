@@ -21,7 +21,7 @@ std::string saves_folder(settings const& s) {
 
 namespace {
 
-// Shapes alone do not tell heads apart, so the metadata is compared. Saves without it are left to the library, which
+// Shapes alone tell neither heads apart nor the base of rotary positions, so the metadata is compared. Saves without it are left to the library, which
 // compares every name and shape.
 void check_model(settings const& s, hd::checkpoint::store const& from) {
   if (!from.meta("arch")) return;
@@ -38,12 +38,13 @@ void check_model(settings const& s, hd::checkpoint::store const& from) {
                      {"hidden", has.hidden, wants.hidden},
                      {"seq", gpt2 ? has.positions : wants.positions, wants.positions}};
   std::string const arch = gpt2 ? "gpt2" : "llama";
-  bool same = arch == s.arch && has.tied == wants.tied;
+  bool same = arch == s.arch && has.tied == wants.tied && (gpt2 || has.rope_base == wants.rope_base);
   std::string right = "--arch " + arch + (has.tied ? " --tied" : " --no-tied");
   for (auto const& size : sizes) {
     same = same && size.stored == size.wanted;
     right += std::string(" --") + size.flag + " " + std::to_string(size.stored);
   }
+  if (!gpt2) right += " --rope-base " + examples::number_text(has.rope_base);
   if (!same) throw examples::usage_error("the checkpoint in " + from.folder() + " is of another model: give " + right);
 }
 

@@ -194,6 +194,7 @@ refused(2 "can't be cut into 4 equal microbatches: give a multiple"
         ${TRAIN_GPT} --data text.txt --preset tiny --steps 2 --batch 6 --out new)
 refused(2 "--heads 3 does not divide --width 64: give" ${two} --out new --heads 3)
 refused(2 "--key-heads 3 does not divide --heads 4: give" ${two} --out new --arch llama --heads 4 --key-heads 3)
+refused(2 "--rope-base is for --arch llama: leave it out" ${two} --out new --rope-base 5)
 refused(2 "--key-heads is for --arch llama: leave it out" ${two} --out new --key-heads 1)
 refused(2 "--width / --heads = 3 is odd: give --width" ${two} --out new --arch llama --width 6 --heads 2 --key-heads 1)
 refused(2 "--warmup 5 is longer than --steps 2: give a shorter one" ${two} --out new --warmup 5)
@@ -224,6 +225,11 @@ foreach(other "--width=32" "--heads=4" "--layers=3" "--hidden=32" "--arch=llama"
           ${unsized} --seq 32 ${other})
 endforeach()
 refused(2 "is of another model: give .*--seq 32" ${unsized} --seq 16)
+set(rotary --arch llama --rope-base 500000)
+accepted(${two} --out rotary ${rotary})
+refused(2 "another model: give --arch llama .* --rope-base 500000$" ${four} --out new --resume rotary --arch llama)
+refused(2 "another model: give .* --rope-base 500000$" ${four} --out new --resume rotary --arch llama --rope-base 5000)
+accepted(${four} --out rotary --resume rotary ${rotary})
 refused(2 "the checkpoint is at step 2: give --steps above 2" ${two} --out run --resume run)
 file(COPY ${WORK}/run/checkpoint DESTINATION ${WORK}/damaged)
 file(GLOB_RECURSE parts ${WORK}/damaged/*.safetensors)
@@ -268,6 +274,21 @@ refused(1 "not.safetensors" ${GENERATE} --checkpoint not.safetensors)
 silent(${GENERATE} --checkpoint not.safetensors)
 refused(1 "can't read a checkpoint from text.txt: give a folder of saves or a file whose name ends in .safetensors"
         ${GENERATE} --checkpoint text.txt)
+
+# The base of rotary positions is that of the checkpoint, unless it is given.
+set(written "")
+foreach(base "" "--rope-base=500000" "--rope-base=2")
+  start(${GENERATE} --checkpoint rotary --tokens 40 --temperature 1.5 --top-p 1 ${base})
+  string(SHA256 hash "${output}")
+  list(APPEND written ${hash})
+endforeach()
+list(GET written 0 by_default)
+list(GET written 1 same)
+list(GET written 2 other)
+if(NOT by_default STREQUAL same OR same STREQUAL other)
+  message("FAILED: generate takes the base of the checkpoint, or the one that is given")
+  math(EXPR failures "${failures} + 1")
+endif()
 
 # Where the default text is not.
 refused(1 "heddle's own text, which is not in this folder: start in heddle's folder, or give --data PATH"

@@ -134,11 +134,35 @@ TEST_CASE("a published Llama file is told by its shapes", "[model]") {
     CHECK(from.check({}).summary(100).find(name) != std::string::npos);
 }
 
+TEST_CASE("the base of rotary positions is a positive number, and 10000 where none is named", "[model]") {
+  test::temporary_folder const folder;
+  auto const saved_with = [&](index_t step, char const* base) {
+    checkpoint::manifest manifest;
+    manifest.id = checkpoint::next_save(folder.path(), step);
+    checkpoint::rank_writer writer(folder.path(), manifest.id, 0);
+    manifest.files = {writer.finish_rank()};
+    for (auto const& entry : model::to_meta({model::decoder_style::llama, test::tiny_sizes(true)}))
+      if (entry.first != "rope_base") manifest.meta.push_back(entry);
+    if (base != nullptr) manifest.meta.emplace_back("rope_base", base);
+    checkpoint::commit(folder.path(), manifest);
+    return model::open_any(folder.path());
+  };
+  CHECK(model::describe(saved_with(1, nullptr)).sizes.rope_base == 10000);
+  CHECK(model::describe(saved_with(2, "5e5")).sizes.rope_base == 500000);
+  index_t step = 3;
+  for (char const* bad : {"", "0", "-1", "nan", "inf", "null", "1e999", "10000x", " 10000"}) {
+    INFO(bad);
+    checkpoint::store const from = saved_with(step++, bad);
+    CHECK(test::refuses<error>([&] { model::describe(from); }, "rope_base"));
+  }
+}
+
 TEMPLATE_TEST_CASE("a save of ours comes back with its description", "[model]", float, bf16) {
   test::temporary_folder const folder;
   reference_executor exec;
   model::decoder_description d{model::decoder_style::llama, test::tiny_sizes(true)};
   d.sizes.tied = true;
+  d.sizes.rope_base = 500000.25;
   auto const m = model::llama(d.sizes);
   model::weights<float> const saved(exec, m);
   test::make_weights(saved);
@@ -158,6 +182,7 @@ TEMPLATE_TEST_CASE("a save of ours comes back with its description", "[model]", 
   checkpoint::store const from = model::open_any(folder.path());
   model::decoder_description const found = model::describe(from);
   CHECK(model::to_meta(found) == model::to_meta(d));
+  CHECK(found.sizes.rope_base == d.sizes.rope_base);
   model::weights<TestType> w(exec, model::llama(found.sizes));
   REQUIRE(w.load(from));
   REQUIRE(w.size() == saved.size());

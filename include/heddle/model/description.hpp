@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/checkpoint/json_writer.hpp>
 #include <heddle/checkpoint/store.hpp>
 #include <heddle/model/decoder.hpp>
 
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ struct decoder_description {
 HEDDLE_FN std::vector<std::pair<std::string, std::string>> to_meta(decoder_description const& d) {
   decoder_sizes const& s = d.sizes;
   auto const n = [](index_t v) { return std::to_string(v); };
+  std::string base;
+  checkpoint::append_json(base, s.rope_base);
   return {{"arch", d.style == decoder_style::gpt2 ? "gpt2" : "llama"},
           {"vocabulary", n(s.vocabulary)},
           {"layers", n(s.layers)},
@@ -34,6 +38,7 @@ HEDDLE_FN std::vector<std::pair<std::string, std::string>> to_meta(decoder_descr
           {"key_heads", n(s.key_heads)},
           {"hidden", n(s.hidden)},
           {"positions", n(s.positions)},
+          {"rope_base", base},
           {"tied", s.tied ? "1" : "0"}};
 }
 
@@ -81,6 +86,19 @@ HEDDLE_FN index_t meta_number(checkpoint::store const& from, char const* key) {
   return value;
 }
 
+/// The base of the rotary positions; 10000 where the metadata names none.
+HEDDLE_FN double meta_rope_base(checkpoint::store const& from) {
+  std::string const* const text = from.meta("rope_base");
+  if (!text) return decoder_sizes{}.rope_base;
+  double value = 0;
+  char const* const end = text->data() + text->size();
+  std::from_chars_result const r = std::from_chars(text->data(), end, value);
+  if (r.ec != std::errc{} || r.ptr != end || !(value > 0) || value - value != 0)
+    throw error(errc::format, make_text("the checkpoint's metadata has \"rope_base\" \"", text->c_str(),
+                                        "\", not a positive number"));
+  return value;
+}
+
 HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
   decoder_description d{};
   std::string const& arch = *from.meta("arch");
@@ -95,6 +113,7 @@ HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
   s.key_heads = meta_number(from, "key_heads");
   s.hidden = meta_number(from, "hidden");
   s.positions = meta_number(from, "positions");
+  s.rope_base = meta_rope_base(from);
   s.tied = meta_number(from, "tied") != 0;
   return d;
 }
@@ -104,8 +123,9 @@ HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
 /// The style and sizes of the model in a checkpoint.
 ///
 /// `head_size` is taken where there is no metadata, since shapes do not tell it; 0 stands for 64, the head of every
-/// published GPT-2, and 128, that of most Llamas. The rope base is not stored: it stays 10000.
-/// Errors: errc::format where the checkpoint has neither metadata nor the tensors of a decoder of ours.
+/// published GPT-2, and 128, that of most Llamas. The rope base is that of the metadata, and 10000 where they name none.
+/// Errors: errc::format where the checkpoint has neither metadata nor the tensors of a decoder of ours, or metadata
+/// that are no sizes.
 HEDDLE_FN decoder_description describe(checkpoint::store const& from, index_t head_size = 0) {
   if (from.meta("arch")) return detail::describe_meta(from);
   detail::shape_table const shapes(from);
