@@ -18,13 +18,15 @@ check() {
   fi
 }
 
-# Adds up what the log of a lane counted: check lines and ctest summaries. A lane that failed counts at least once.
+# Adds up what the log of a lane counted: check lines and ctest summaries, without tests that were skipped. A lane that
+# failed counts at least once.
 count_lane() {
   local log=$1 status=$2
   read -r lane_passed lane_failed < <(awk '
     /^counted: pass: / { ok++ }
     /^counted: FAIL: / { bad++ }
     /^[0-9]+% tests passed, [0-9]+ tests? failed out of [0-9]+/ { bad += $4; ok += $NF - $4 }
+    /^\t *[0-9]+ - .* \(Skipped\)/ { ok-- }
     END { print ok + 0, bad + 0 }' "$log")
   if [ "$status" -ne 0 ] && [ "$lane_failed" -eq 0 ]; then lane_failed=1; fi
   passed=$((passed + lane_passed))
@@ -57,6 +59,7 @@ run_lane() {
   count_lane "$log" "$status"
   grep -h '^evidence ' "$log" || true
   grep -h 'not on this machine' "$log" | sort -u || true
+  sed -n 's/^\t *[0-9]* - \(.*\) (Skipped)/skipped: \1/p' "$log"
   if [ "$lane_failed" -gt 0 ]; then
     say "--- lane $name FAILED (status $status); the failed checks and the end of $log:"
     grep -n '^counted: FAIL' "$log" || true

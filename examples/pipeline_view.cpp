@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "support/flags.hpp"
 
+#include <heddle/checkpoint/file.hpp>
 #include <heddle/pipeline/generate.hpp>
 #include <heddle/pipeline/lower.hpp>
 #include <heddle/pipeline/simulate.hpp>
@@ -50,19 +51,12 @@ void declare(examples::flags& f, options& o) {
   f.text("trace", &o.trace, "FILE", "writes a Chrome trace, a tick as a microsecond");
 }
 
-std::string read_file(std::string const& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (!file) throw heddle::error(heddle::errc::file, ("can't open '" + path + "' to read a schedule").c_str());
-  std::string content;
-  char block[4096];
-  for (std::size_t n; (n = std::fread(block, 1, sizeof block, file)) > 0;) content.append(block, n);
-  std::fclose(file);
-  return content;
-}
+/// More than any schedule that a user would look at.
+constexpr heddle::index_t longest_schedule = heddle::index_t{1} << 28;
 
 pl::schedule make(options const& o) {
   if (!o.read.empty()) {
-    pl::parse_report report = pl::parse(read_file(o.read));
+    pl::parse_report report = pl::parse(heddle::checkpoint::read_small_file(o.read, longest_schedule));
     if (!report.ok()) throw heddle::error(heddle::errc::format, report.message().c_str());
     return report.value;
   }

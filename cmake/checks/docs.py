@@ -96,7 +96,13 @@ def missed_goals():
 
 
 def brought_up_to_date(page, text):
+    quoted = set()
+
     def quote(match):
+        source = match.group(2, 3)
+        if source in quoted:
+            fail(page, text[:match.start()].count("\n") + 1, f"quotes {match.group(2)} twice")
+        quoted.add(source)
         new = snippet(page, match.group(2), match.group(3))
         return match.group(0) if new is None else match.group(1) + new + match.group(5)
 

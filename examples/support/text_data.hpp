@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/checkpoint/file.hpp>
 #include <heddle/core/error.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/tensor_view.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,18 +17,11 @@
 
 namespace examples {
 
-/// The bytes of a file. Errors: errc::file naming it.
+/// The bytes of a file. Errors: errc::file that names it, the reason, and what to do; it must be a regular file.
 inline std::vector<unsigned char> read_bytes(std::string const& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr)
-    throw heddle::error(heddle::errc::file,
-                        heddle::make_text("can't open ", path.c_str(), ": check the path of --data"));
-  std::vector<unsigned char> bytes;
-  unsigned char block[65536];
-  for (std::size_t n; (n = std::fread(block, 1, sizeof block, file)) > 0;) bytes.insert(bytes.end(), block, block + n);
-  bool const failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) throw heddle::error(heddle::errc::file, heddle::make_text("can't read ", path.c_str()));
+  heddle::checkpoint::file const file = heddle::checkpoint::file::open(path);
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(file.size()));
+  file.read_at(0, bytes.data(), static_cast<heddle::index_t>(bytes.size()));
   return bytes;
 }
 
@@ -47,24 +40,44 @@ inline std::string text_endings_list() {
   return all;
 }
 
-/// Files as they are, folders as the text files below them, in the order of their names.
+/// The text files below a folder, in the order of their names; what is no regular file is left out.
+/// Errors: errc::file where the folder, or one below it, can't be listed.
+inline std::vector<std::string> text_files_below(std::string const& folder) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    std::error_code unknown;  // a link that leads nowhere
+    if (is_text(at->path()) && at->is_regular_file(unknown)) found.push_back(at->path().string());
+  }
+  if (failed)
+    throw heddle::error(heddle::errc::file,
+                        heddle::make_text("can't list all of ", folder.c_str(), ": ", failed.message().c_str(),
+                                          ": change the permissions or give another --data"));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// Files as they are, folders as the text files below them.
 inline std::vector<std::string> text_files(std::vector<std::string> const& paths) {
   namespace fs = std::filesystem;
   std::vector<std::string> files;
   for (std::string const& path : paths) {
     std::error_code failed;
-    if (!fs::exists(path, failed))
+    fs::file_status const status = fs::status(path, failed);
+    if (status.type() == fs::file_type::not_found)
       throw heddle::error(heddle::errc::file,
                           heddle::make_text("there is no ", path.c_str(), ": check the path of --data"));
-    if (!fs::is_directory(path)) {
+    if (failed)
+      throw heddle::error(heddle::errc::file,
+                          heddle::make_text("can't read ", path.c_str(), ": ", failed.message().c_str(),
+                                            ": check the path of --data and its permissions"));
+    if (fs::is_directory(status)) {
+      std::vector<std::string> const found = text_files_below(path);
+      files.insert(files.end(), found.begin(), found.end());
+    } else {
       files.push_back(path);
-      continue;
     }
-    std::vector<std::string> found;
-    for (auto const& entry : fs::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && is_text(entry.path())) found.push_back(entry.path().string());
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
   }
   return files;
 }

@@ -54,3 +54,13 @@ TEST_CASE("lists that leave the tokens are refused", "[attention]") {
   REQUIRE_THROWS_AS(packed(long_, good, 2).at(1), contract_error);
   REQUIRE_THROWS_AS(in::find_segment<false>(packed(falling, good, 2), 11, s), contract_error);
 }
+
+TEST_CASE("scores are scaled by one over the root of the columns", "[attention]") {
+  for (index_t dk : {1, 3, 64, 80, 96, 128, 192, 576}) {
+    view<double const, 3> const none(nullptr, dims<3>(0, 1, dk));
+    auto const s = in::make_setup(none, none, none, attention::options<>{});
+    double const root = 1 / s.rule.scale, off = root * root / static_cast<double>(dk) - 1;
+    REQUIRE((off < 0x1p-50 && off > -0x1p-50));
+    if (dk == 1 || dk == 64 || dk == 576) REQUIRE(s.rule.scale == 1 / (dk == 1 ? 1.0 : dk == 64 ? 8.0 : 24.0));
+  }
+}

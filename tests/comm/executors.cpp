@@ -3,6 +3,9 @@
 
 #include <heddle/comm/elastic.hpp>
 
+#include <heddle/exec/queued.hpp>
+#include <heddle/exec/threads_executor.hpp>
+
 #include <support/executors.hpp>
 
 using namespace heddle;
@@ -69,4 +72,37 @@ TEST_CASE("failures of a queued collective surface at synchronize", "[comm]") {
     check(bad == (comm.rank() == 2 ? contract : code(errc::invalid_argument)), what);
   });
   check.finish(6);
+}
+
+TEST_CASE("a collective that its executor refuses leaves the communicator usable", "[comm]") {
+  rank_checks check;
+  run_test_ranks(3, [&](thread_communicator& comm) {
+    std::vector<int> x = filled(10, comm.rank() + 1), y = x, z = x;
+    threads_executor team(2);
+    queued<serial_executor> queue;
+    auto const inside = [&](auto& exec) {
+      return code_of(
+          [&] { exec.for_each_tile(1, [&](index_t, int) { all_reduce(comm, exec, as_view(x), as_view(x)); }); });
+    };
+    serial_executor serial;
+    check(inside(serial) == contract && inside(team) == contract, "refused");
+    auto* const own = &queue;
+    int refused = 0;
+    queue.for_each_tile(1, [own, &comm, &x, &refused](index_t, int) {
+      refused = code_of([&] { all_reduce(comm, *own, as_view(x), as_view(x)); });
+    });
+    queue.synchronize();
+    check(refused == contract && x == filled(10, comm.rank() + 1), "refused by the queue");
+    all_reduce(comm, queue, as_view(y), as_view(y));
+    check(code_of([&] { queue.synchronize(); }) == 0 && y == filled(10, 6), "queued");
+    all_reduce(comm, team, as_view(z), as_view(z));
+    check(z == filled(10, 6), "at once");
+  });
+  check.finish(12);
+}
+
+TEST_CASE("spans of collectives have the names of their functions", "[comm]") {
+  REQUIRE(std::string(name(traffic::reduce_to_root)) == "reduce_to_root");
+  REQUIRE(std::string(name(traffic::all_reduce)) == "all_reduce");
+  REQUIRE(std::string(name(traffic::check)) == "check");
 }

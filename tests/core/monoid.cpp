@@ -14,7 +14,7 @@ namespace {
 
 struct without_identity {
   using value_type = int;
-  static constexpr bool commutative = true, exact = true;
+  [[maybe_unused]] static constexpr bool commutative = true, exact = true;
   int combine(int a, int b) const { return a + b; }
 };
 

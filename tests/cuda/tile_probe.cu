@@ -8,6 +8,8 @@
 #include <heddle/backend/cuda/tile_context.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/backend/sim/tile_context.hpp>
+#include <heddle/exec/observed.hpp>
+#include <heddle/exec/plan.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
@@ -34,4 +36,8 @@ void probe_all(view<float const, 2> const& x, view<float, 2> const& y) {
   probe(serial, x, y);
   probe(sim, x, y);
   probe(gpu, x, y);
+  counter seen;
+  observed watched(gpu, seen);
+  probe(watched, x, y);
+  plan(gpu, [&] { probe(gpu, x, y); });
 }

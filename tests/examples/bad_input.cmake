@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What train_gpt and generate do with input that they can't use: exit status 2 (usage) or 1 (failure), one line on
-# stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130.
+# What train_gpt, generate and pipeline_view do with input that they can't use: exit status 2 (usage) or 1 (failure),
+# one line on stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130.
 #
-# Settings, given before -P: -DTRAIN_GPT=<program>, -DGENERATE=<program>, -DWORK=<folder to make and use>.
+# Settings, given before -P: -DTRAIN_GPT=<program>, -DGENERATE=<program>,
+#   -DPIPELINE_VIEW=<program>, -DWORK=<folder to make and use>.
 cmake_minimum_required(VERSION 3.25)
 
 set(failures 0)
@@ -12,7 +13,7 @@ function(state_of folder out)
   set(state "")
   file(GLOB_RECURSE entries LIST_DIRECTORIES true RELATIVE ${folder} ${folder}/*)
   foreach(entry IN LISTS entries)
-    if(NOT IS_DIRECTORY ${folder}/${entry})
+    if(NOT IS_DIRECTORY ${folder}/${entry} AND NOT IS_SYMLINK ${folder}/${entry})
       file(SHA256 ${folder}/${entry} hash)
       string(APPEND entry "=${hash}")
     endif()
@@ -93,6 +94,18 @@ function(full_disk folder)
     complain("prints one line that says to free some space" ${ARGN})
   elseif(NOT before STREQUAL after)
     complain("leaves the saves as they were" ${ARGN})
+  endif()
+endfunction()
+
+# unlistable(<folder> <word>...): the command names the folder, unless this user may list it all the same.
+function(unlistable folder)
+  start(ls ${folder})
+  if(status STREQUAL "0")
+    return()
+  endif()
+  start(${ARGN})
+  if(NOT status STREQUAL "1" OR NOT errors MATCHES "^[^\n]*can't list all of ${folder}: [^\n]*: change [^\n]*\n$")
+    complain("names the folder that can't be listed" ${ARGN})
   endif()
 endfunction()
 
@@ -283,6 +296,27 @@ refused(1 "can't read a checkpoint from text.txt: give a folder of saves or a fi
 refused(1 "heddle's own text, which is not in this folder: start in heddle's folder, or give --data PATH"
         ${TRAIN_GPT} --preset tiny --out new)
 refused(1 "in folders only files that end in .hpp .cpp .* count" ${TRAIN_GPT} --data hollow --out new)
+
+# A link in a circle is no file, and a folder that can't be listed is named. Who may read everything can't see that.
+file(MAKE_DIRECTORY ${WORK}/circle ${WORK}/locked)
+file(WRITE ${WORK}/circle/text.txt "${text}")
+file(CREATE_LINK around.txt ${WORK}/circle/around.txt SYMBOLIC)
+accepted(${TRAIN_GPT} --data circle --preset tiny --seq 32 --batch 4 --threads-per-rank 1 ${quiet} --steps 1
+         --out round)
+refused(1 "can't read circle/around.txt: Too many levels of symbolic links: check the path of --data"
+        ${TRAIN_GPT} --data circle/around.txt --out new)
+file(CHMOD ${WORK}/locked PERMISSIONS OWNER_WRITE)
+unlistable(locked ${TRAIN_GPT} --data locked --out new)
+file(CHMOD ${WORK}/locked PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+
+# pipeline_view.
+refused(1 "can't open missing.txt: No such file or directory: check the path" ${PIPELINE_VIEW} --read missing.txt)
+refused(1 "can't open hollow: Is a directory: check the path" ${PIPELINE_VIEW} --read hollow)
+refused(1 "line 1, column 1, 'the': a schedule begins with 'heddle-schedule'" ${PIPELINE_VIEW} --read text.txt)
+refused(1 "the text is empty" ${PIPELINE_VIEW} --read empty.txt)
+silent(${PIPELINE_VIEW} --read text.txt)
+refused(2 "--stages.*give" ${PIPELINE_VIEW} --stages 0)
+refused(1 "can't replace hollow: Is a directory: check the path" ${PIPELINE_VIEW} --svg hollow)
 
 killed_run()
 

@@ -3,6 +3,7 @@
 #include <heddle/exec/observed.hpp>
 #include <heddle/exec/observer.hpp>
 #include <heddle/exec/recorder.hpp>
+#include <heddle/nn/softmax.hpp>
 
 #include <support/catch.hpp>
 #include <support/executors.hpp>
@@ -73,6 +74,21 @@ TEMPLATE_LIST_TEST_CASE("a watched executor frees tensors and scratch like the p
   exec.synchronize();
   CHECK(last == 9.0f);
   CHECK(space.counts().live == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a watched executor runs tile programs like the plain one", "[exec]", test::tile_cases) {
+  TestType setup;
+  counter c;
+  observed exec(setup.exec, c);
+  std::vector<float> const x{1, 2, 3, -1, 0, 5};
+  std::vector<float> watched(x.size(), -1), plain(x.size(), -2);
+  dims<2> const e(2, 3);
+  nn::softmax(exec, view<float const, 2>(x.data(), e), view<float, 2>(watched.data(), e));
+  nn::softmax(setup.exec, view<float const, 2>(x.data(), e), view<float, 2>(plain.data(), e));
+  exec.synchronize();
+  CHECK(watched == plain);
+  CHECK(c.operations == 1);
+  CHECK(c.flops == 5 * 6);
 }
 
 TEMPLATE_LIST_TEST_CASE("a recorder keeps nested spans with their times", "[exec]", test::executor_cases) {

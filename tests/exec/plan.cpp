@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/exec/plan.hpp>
+#include <heddle/nn/softmax.hpp>
 
 #include "support/catch.hpp"
 #include "support/executors.hpp"
+
+#include <vector>
 
 using namespace heddle;
 
@@ -23,6 +26,11 @@ void submit_some(E& exec, int* ran) {
   }
   outer.template take<std::byte>(1);
   exec.for_each_tile(3, [ran](index_t, int) { __atomic_add_fetch(ran, 1, __ATOMIC_RELAXED); });
+}
+
+template <class E>
+void submit_softmax(E& exec, float const* x, float* y, dims<2> const& e) {
+  nn::softmax(exec, view<float const, 2>(x, e), view<float, 2>(y, e));
 }
 
 }  // namespace
@@ -48,6 +56,31 @@ TEMPLATE_LIST_TEST_CASE("a plan counts and runs nothing", "[exec]", test::execut
   CHECK(ran == 3);
   CHECK(exec.scratch().high_water() == p.scratch_bytes);
   CHECK(exec.scratch().capacity() == reserved);
+}
+
+TEMPLATE_LIST_TEST_CASE("a plan of a tile program touches nothing and gives the bytes that running it takes", "[exec]",
+                        test::tile_cases) {
+  for (index_t rows : {0, 1, 9, 300}) {
+    TestType setup;
+    auto& exec = setup.exec;
+    exec.scratch().guard(false);
+    dims<2> const e(rows, 7);
+    memory_counts const before = default_host_space.counts();
+    auto* const nowhere = reinterpret_cast<float*>(4096);
+    work_plan const p = plan(exec, [&] { submit_softmax(exec, nowhere, nowhere, e); });
+    exec.synchronize();
+    CHECK((p.scratch_bytes > 0) == (rows > 0));
+    CHECK(p.flops == 5 * 7 * rows);
+    CHECK(p.bytes_moved == 8 * 7 * rows);
+    CHECK(default_host_space.counts().allocations == before.allocations);
+
+    std::vector<float> const x(static_cast<std::size_t>(7 * rows));
+    std::vector<float> y(x.size(), -1);
+    submit_softmax(exec, x.data(), y.data(), e);
+    exec.synchronize();
+    CHECK(exec.scratch().high_water() == p.scratch_bytes);
+    CHECK(y == std::vector<float>(x.size(), 1.0f / 7));
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("a plan that throws leaves the executor usable", "[exec]", test::executor_cases) {

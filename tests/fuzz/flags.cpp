@@ -93,7 +93,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
 int main() {
   std::vector<std::string> const corpus = {"--steps=5\n--lr\n0.5\n--data\na.txt\nb.txt\n--no-shuffle\n",
                                            "--schedule\ngpipe\n--out=a b\n--seed\n18446744073709551615\n",
-                                           "--clip=1e-3\n--data=--x\n--data=\n",
+                                           "--clip=1e-3\n--data=--x\n",
+                                           "--data=\n",
                                            "--help\n",
                                            "stray\n",
                                            "--stpes=3\n",
@@ -121,6 +122,7 @@ int main() {
   options o;
   bool helped = false;
   for (std::size_t i = 0; i < 3; ++i) must(read(words_of(corpus[i]), o, helped).empty(), "what is right is read");
+  must(!read(words_of(corpus[3]), o, helped).empty(), "an empty value is refused");
   return heddle::test::replay(corpus, words);
 }
 #endif

@@ -50,15 +50,15 @@ elseif(CASE STREQUAL "core")
 
 elseif(CASE STREQUAL "kernels")
   # A file with the library's flags takes every kernel of the library and compiles none; one with other flags takes
-  # none. The program holds both.
+  # none. The program holds both. Optimised, a kernel may be a local copy (t) with fewer arguments.
   build_and_run(kernels -DCMAKE_PREFIX_PATH=${prefix} "-DCMAKE_CXX_FLAGS=${KERNEL_FLAGS}")
   file(GLOB_RECURSE library ${prefix}/*heddle_kernels*)
   kernels_of(${library} "[TWV]" held)
   set(objects ${binary}/CMakeFiles/user.dir)
   kernels_of(${objects}/same_flags.cpp.o "U" taken)
-  kernels_of(${objects}/same_flags.cpp.o "[TWV]" compiled)
+  kernels_of(${objects}/same_flags.cpp.o "[TtWV]" compiled)
   kernels_of(${objects}/other_flags.cpp.o "U" taken_by_other)
-  kernels_of(${objects}/other_flags.cpp.o "[TWV]" compiled_by_other)
+  kernels_of(${objects}/other_flags.cpp.o "[TtWV]" compiled_by_other)
   # A library for two kinds of files holds every kernel twice, with two tags.
   string(REGEX MATCH "3runB[0-9]+[a-z0-9]+E" tag "${taken}")
   list(FILTER held INCLUDE REGEX "${tag}")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/attention/options.hpp>
+#include <heddle/core/arith.hpp>
 #include <heddle/core/scalar.hpp>
 
 #include <limits>
@@ -164,7 +165,7 @@ HEDDLE_FN auto make_setup(Q const& q, K const& k, V const& v, options<Mask> cons
   HEDDLE_EXPECTS(o.cu_q.size() == 0 || o.sequences == 1 || o.sequences == g.sequences,
                  "sequences and cu_q must agree", o.sequences, g.sequences);
   check_sequences(g);
-  double const scale = o.scale.given() ? o.scale.value_or(0) : 1 / __builtin_sqrt(static_cast<double>(g.dk));
+  double const scale = o.scale.given() ? o.scale.value_or(0) : 1 / heddle::sqrt(static_cast<double>(g.dk));
   // What counts is what the scores are computed with: 1e300 is no float, and 1e-60 is none but 0.
   number const number_scale = static_cast<number>(scale);
   HEDDLE_EXPECTS(is_finite(number_scale), "the scale must be finite in the type of the scores", scale);

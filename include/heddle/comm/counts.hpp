@@ -24,7 +24,7 @@ inline constexpr int traffic_kinds = 12;
 
 /// The name of a category as the enumeration spells it.
 HEDDLE_FN char const* name(traffic kind) noexcept {
-  constexpr char const* names[] = {"point_to_point", "barrier",        "broadcast",  "reduce",
+  constexpr char const* names[] = {"point_to_point", "barrier",        "broadcast",  "reduce_to_root",
                                    "all_reduce",     "reduce_scatter", "all_gather", "gather",
                                    "scatter",        "all_to_all",     "split",      "check"};
   int const i = static_cast<int>(kind);

@@ -35,8 +35,10 @@ struct probe_task {
 /// tiles of one call run in any order and at once, worker is in [0, concurrency()), and no two running tiles share a
 /// worker. f is copied. `wait(event)` orders later work after what the event's queue held at `record()`, without
 /// blocking the host where work is queued. `synchronize()` blocks until all work is over and throws the first
-/// exception of it. One host thread submits to an executor at a time. f must not submit to the executor that runs it.
-/// Models: reference_executor, serial_executor, threads_executor, openmp_executor, sim_executor, queued<E>.
+/// exception of it. While `scratch().planning()` holds, submitted tiles are dropped. One host thread submits to an
+/// executor at a time. f must not submit to the executor that runs it.
+/// Models: reference_executor, serial_executor, threads_executor, openmp_executor, sim_executor, cuda_executor,
+/// queued<E>, observed<E, Observer>.
 template <class E>
 concept executor = requires(E& e, typename E::event const& ev, detail::probe_task const& f, index_t n) {
   typename E::backend;

@@ -27,6 +27,16 @@ class observed {
   HEDDLE_FN void submit_cleanup(F const& f) {
     exec_->submit_cleanup(f);
   }
+  /// Runs a host task in the queue, where the wrapped executor runs tiles elsewhere.
+  template <class F>
+    requires requires(E& e, F const& f) { e.submit_host(f); }
+  HEDDLE_FN void submit_host(F const& f) { exec_->submit_host(f); }
+  /// Runs a device kernel, where the wrapped executor does (simt/block_context.hpp).
+  template <class Kernel>
+    requires requires(E& e, Kernel const& k) { e.launch(index_t{}, 0, index_t{}, k); }
+  HEDDLE_FN void launch(index_t blocks, int threads, index_t shared_bytes, Kernel const& kernel) {
+    exec_->launch(blocks, threads, shared_bytes, kernel);
+  }
   HEDDLE_FN event record() { return exec_->record(); }
   template <class Event>
     requires requires(E& e, Event const& ev) { e.wait(ev); }

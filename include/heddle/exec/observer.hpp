@@ -67,6 +67,17 @@ HEDDLE_FN constexpr index_t element_bytes(V const&... v) noexcept {
   return (index_t{0} + ... + (v.size() * static_cast<index_t>(sizeof(typename V::value_type))));
 }
 
+namespace detail {
+/// Runs task() on the host, behind the work submitted so far and only if that has not failed.
+template <class Executor, class Task>
+HEDDLE_FN void submit_mark(Executor& exec, Task const& task) {
+  if constexpr (requires { exec.submit_host(task); })
+    exec.submit_host(task);
+  else
+    exec.for_each_tile(1, [task](index_t, int) { task(); });
+}
+}  // namespace detail
+
 /// Submits the marks around one piece of work: `observed_span scope(exec, {.operation = "matmul"});`
 /// In place of the span a callable that returns it: it is called only where an observer or a plan looks.
 template <class Executor>
@@ -83,8 +94,7 @@ class observed_span {
   observed_span(observed_span const&) = delete;
   observed_span& operator=(observed_span const&) = delete;
   HEDDLE_FN ~observed_span() noexcept(!enabled) {
-    if constexpr (enabled)
-      exec_->for_each_tile(1, [o = &exec_->observer(), s = span_](index_t, int) { o->end(s); });
+    if constexpr (enabled) detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->end(s); });
   }
 
  private:
@@ -93,8 +103,7 @@ class observed_span {
       plan->flops += span_.flops;
       plan->bytes_moved += span_.bytes;
     }
-    if constexpr (enabled)
-      exec_->for_each_tile(1, [o = &exec_->observer(), s = span_](index_t, int) { o->begin(s); });
+    if constexpr (enabled) detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->begin(s); });
   }
 
   static constexpr bool enabled = std::remove_cvref_t<decltype(std::declval<Executor&>().observer())>::enabled;

@@ -16,7 +16,8 @@
 
 /// @file
 /// How a thread waits for another one: spin only where cores are free, then yield, then park on a futex with an
-/// absolute deadline. One word, one rule, used by the thread team, the queues and the thread communicator.
+/// absolute deadline. One word, one rule, used by the thread team, the queues and the messages of the thread
+/// communicator. Its collectives wait in the same stages, but park on the word that decides their outcome.
 
 namespace heddle {
 

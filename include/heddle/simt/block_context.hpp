@@ -21,7 +21,7 @@ inline constexpr int warp_size = 32;
 /// is seen behind it. `copy_async(to, from)` copies one element of 4, 8 or 16 bytes from memory to shared memory; the
 /// target is undefined until `wait<N>()`, by the same thread, has returned with at most N younger groups in flight;
 /// `commit()` closes a group. Other threads see the target behind a `sync()` after that.
-/// Models: sim_block_context, cuda_block_context.
+/// Models: sim_block_context, cuda::block_context.
 template <class B>
 concept block_context = requires(B& b, float v, float* to, float const* from) {
   { b.thread() } -> std::same_as<int>;

@@ -32,6 +32,7 @@ class sim_executor {
   }
 
   /// Runs kernel(block context) in every thread of every block. The shared memory of each block starts poisoned.
+  /// Memory: scratch of shared_bytes.
   /// Pre: threads is a multiple of 32, at most 1024.
   template <class Kernel>
   HEDDLE_FN void launch(index_t blocks, int threads, index_t shared_bytes, Kernel const& kernel) {
@@ -39,6 +40,7 @@ class sim_executor {
                    threads);
     scratch_frame<sim_executor> frame(*this);
     std::byte* const shared = frame.template take<std::byte>(shared_bytes);
+    if (this->scratch().planning()) return;
     block_.shared = shared;
     for (index_t i = 0; i < blocks; ++i) {
       if (shared_bytes > 0) std::memset(shared, 0xFF, static_cast<std::size_t>(shared_bytes));

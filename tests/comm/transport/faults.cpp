@@ -188,7 +188,8 @@ TEST_CASE("an operation that throws ends the call on all ranks", "[comm]") {
 
 TEST_CASE("a call that failed returns only when no peer is inside this rank's memory", "[comm]") {
   if (usable_cores() < 2) {
-    SUCCEED("a rank that waits on one core is not woken to help");
+    WARN("not tested: a rank that waits on one core is not woken to help, and this needs two ranks inside one call");
+    SUCCEED();
     return;
   }
   struct meeting {

@@ -266,6 +266,48 @@ TEST_CASE("split orders by key and then by rank, and nests", "[comm]") {
   REQUIRE(memory.counts().live == 0);
 }
 
+TEST_CASE("a mismatched split leaves queued collectives usable", "[comm]") {
+  rank_checks check;
+  run_test_ranks(3, [&](thread_communicator& comm) {
+    serial_executor exec;
+    queued<serial_executor> queue;
+    int const failed = code_of([&] {
+      if (comm.rank() == 1) return barrier(comm, exec);
+      thread_communicator const child = comm.split(0, 0);
+    });
+    check(failed == code(errc::mismatch), "mismatch");
+    std::vector<int> x = filled(10, comm.rank() + 1), y = x;
+    std::string what;
+    all_reduce(comm, queue, as_view(x), as_view(x));
+    check(code_of([&] { queue.synchronize(); }, &what) == 0 && x == filled(10, 6), "sum " + what);
+    thread_communicator child = comm.split(0, 0);
+    all_reduce(comm, queue, as_view(y), as_view(y));
+    check(code_of([&] { queue.synchronize(); }, &what) == 0 && y == filled(10, 6), "after a split " + what);
+  });
+  check.finish(9);
+}
+
+TEST_CASE("ranks that the system does not start are reported with what to do", "[comm]") {
+  pthread_attr_t before, huge;
+  REQUIRE(pthread_getattr_default_np(&before) == 0);
+  REQUIRE(pthread_getattr_default_np(&huge) == 0);
+  REQUIRE(pthread_attr_setstacksize(&huge, std::size_t{1} << 50) == 0);  // more than there are addresses
+  REQUIRE(pthread_setattr_default_np(&huge) == 0);
+  std::string ranks, team;
+  int const at_ranks = code_of([&] { run_test_ranks(3, [](thread_communicator&) {}); }, &ranks);
+  int const at_team = code_of([&] { threads_executor const exec(3); }, &team);
+  pthread_setattr_default_np(&before);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&huge);
+  INFO(ranks << " / " << team);
+  REQUIRE(at_ranks == code(errc::unsupported));
+  REQUIRE(at_team == code(errc::unsupported));
+  REQUIRE(ranks.find("did not start 3 of 3 ranks") != std::string::npos);
+  REQUIRE(team.find("did not start another thread") != std::string::npos);
+  for (std::string const& what : {ranks, team})
+    REQUIRE(what.find("give fewer ranks or threads, or raise the limit (ulimit -u)") != std::string::npos);
+}
+
 TEST_CASE("splitting again and again keeps no memory", "[comm]") {
   host_space memory;
   rank_options options;

@@ -77,7 +77,7 @@ class cuda_executor {
   template <class F>
   HEDDLE_FN void for_each_tile(index_t n, F const& f) {
     static_assert(queueable_task<F>);
-    if (n <= 0) return;
+    if (n <= 0 || scratch_.planning()) return;
     cuda::detail::run_tiles<<<static_cast<unsigned>(n < 1024 ? n : 1024), 1, 0, stream_>>>(n, f);
     cuda::check(cudaGetLastError(), "launch");
   }
@@ -87,7 +87,7 @@ class cuda_executor {
   HEDDLE_FN void launch(index_t blocks, int threads, index_t shared_bytes, Kernel const& kernel) {
     static_assert(std::is_trivially_copyable_v<Kernel> && sizeof(Kernel) <= 4000);
     HEDDLE_EXPECTS(blocks < (index_t{1} << 31), "a grid has fewer than 2^31 blocks", blocks);
-    if (blocks <= 0) return;
+    if (blocks <= 0 || scratch_.planning()) return;
     auto* const run = &cuda::detail::run_kernel<Kernel>;
     if (shared_bytes > 48 * 1024)
       cuda::check(
@@ -98,11 +98,18 @@ class cuda_executor {
     cuda::check(cudaGetLastError(), "launch");
   }
 
-  /// Runs a host task behind the work submitted so far. The task calls nothing of CUDA.
+  /// Runs a host task behind the work submitted so far, while planning too: it frees what exists and touches no
+  /// operand. The task calls nothing of CUDA.
   template <class Task>
   HEDDLE_FN void submit_cleanup(Task const& task) {
     auto* const copy = new Task(task);
     cuda::check(cudaLaunchHostFunc(stream_, &run_cleanup<Task>, copy), "cudaLaunchHostFunc");
+  }
+
+  /// Runs a host task, such as the mark of an observer, in its turn. The task calls nothing of CUDA.
+  template <class Task>
+  HEDDLE_FN void submit_host(Task const& task) {
+    if (!scratch_.planning()) submit_cleanup(task);
   }
 
   HEDDLE_FN event record() { return event(stream_); }

@@ -14,7 +14,7 @@ namespace heddle::detail {
 template <class C>
 concept shares_memory = requires(C& c, copy_work const& w, collective_options const& o) { c.collective(w, o); };
 
-template <class C, class Work>
+template <class C, class Work, bool Counts>
 struct collective_task {
   C* comm;
   Work work;
@@ -24,6 +24,7 @@ struct collective_task {
   HEDDLE_FN void operator()(index_t, int) const {
     Work w = work;
     w.prepare(comm->size(), comm->rank());
+    if constexpr (Counts) comm->note_submission();
     if constexpr (shares_memory<C>)
       comm->collective(w, options);
     else
@@ -46,7 +47,9 @@ HEDDLE_FN span span_of(C& comm, Work const& work) {
 /// Submits a collective: after earlier and before later work of the queue.
 template <class C, executor E, class Work>
 HEDDLE_FN void submit_collective(C& comm, E& exec, Work const& work, collective_options const& options) {
-  using task = collective_task<C, Work>;
+  // An executor that finishes in the call may refuse the tile, so its task counts; a queue's number is the host's.
+  constexpr bool queues = shares_memory<C> && !immediate_executor<E>;
+  using task = collective_task<C, Work, shares_memory<C> && !queues>;
   static_assert(queueable_task<task>, "the operation of a reduction must be trivially copyable and small");
   observed_span<E> const scope(exec, [&] { return span_of(comm, work); });
   scratch_frame<E> frame(exec);
@@ -56,14 +59,9 @@ HEDDLE_FN void submit_collective(C& comm, E& exec, Work const& work, collective_
     scratch = {frame.template take<std::byte>(static_cast<index_t>(bytes)), bytes};
   }
   if (exec.scratch().planning()) return;  // a transport that numbers what is submitted must not count this call
-  if constexpr (shares_memory<C> && !immediate_executor<E>) {
-    std::uint64_t const number = comm.note_submission();
-    exec.for_each_tile(1, task{&comm, work, options, scratch});
-    submit_cleanup(exec, [c = &comm, number] { c->after_collective(number); });
-  } else {
-    if constexpr (shares_memory<C>) comm.note_submission();
-    exec.for_each_tile(1, task{&comm, work, options, scratch});
-  }
+  exec.for_each_tile(1, task{&comm, work, options, scratch});
+  if constexpr (queues)
+    submit_cleanup(exec, [c = &comm, number = comm.note_submission()] { c->after_collective(number); });
 }
 
 template <class V>

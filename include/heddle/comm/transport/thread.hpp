@@ -105,7 +105,8 @@ class thread_communicator {
     return c;
   }
 
-  /// A collective is about to be submitted to a queue; returns its number among them. For collectives.hpp.
+  /// Counts a collective that a queue has taken, or that is about to run; returns its number. For collectives.hpp.
+  /// Whatever is counted must be entered: a collective whose submission was refused is not.
   HEDDLE_FN std::uint64_t note_submission() noexcept { return ++submitted_; }
   /// Runs in the queue after collective `number`, even where the queue has failed: a queue that left it out would
   /// leave the peers waiting.
@@ -187,7 +188,7 @@ class thread_communicator {
   std::uint64_t sequence_;
   bool poisoned_;
   double seconds_;
-  std::uint64_t submitted_ = 0;  ///< collectives handed to queues, the host's count
+  std::uint64_t submitted_ = 0;  ///< collectives handed to queues or run at once, the host's count
   std::uint64_t entered_ = 0;    ///< atomic: collectives begun
   spin_budget spins_;
   traffic_counts counts_;

@@ -4,6 +4,8 @@
 #include <heddle/core/error.hpp>
 #include <heddle/exec/wait.hpp>
 
+#include <cerrno>
+
 #include <pthread.h>
 #include <signal.h>
 
@@ -12,6 +14,14 @@ namespace heddle::detail {
 /// The queue whose work the calling thread is running, or null. Threads that help with a loop take it over from
 /// the thread that shares it.
 constinit inline thread_local void const* running_queue = nullptr;
+
+/// What the system's refusal of a thread is reported as; `what` was to be started.
+HEDDLE_FN error thread_refused(text const& what, int code) {
+  char const* const advice = code == EINVAL || code == EPERM
+                                 ? ": choose cores that this process may use"
+                                 : ": give fewer ranks or threads, or raise the limit (ulimit -u)";
+  return error(errc::unsupported, make_text("the system did not start ", what.c_str(), ", code ", code, advice));
+}
 
 /// A thread that is joined by hand, counted in `live_threads`. Signals are left to the program's own threads.
 class os_thread {
@@ -22,7 +32,7 @@ class os_thread {
   HEDDLE_FN ~os_thread() {}
 
   /// Calls run(argument) in a new thread that may use the cores of `cores`, or the creator's where it is null.
-  /// Errors: backend, where the system refuses a thread.
+  /// Errors: unsupported, where the system refuses a thread.
   HEDDLE_FN void start(void (*run)(void*), void* argument, cpu_set_t const* cores = nullptr) {
     run_ = run;
     argument_ = argument;
@@ -38,7 +48,7 @@ class os_thread {
     pthread_attr_destroy(&attributes);
     if (refused != 0) {
       add_live_threads(-1);
-      throw error(errc::backend, make_text("the system refuses another thread, code ", refused));
+      throw thread_refused(text("another thread"), refused);
     }
     started_ = 1;
   }

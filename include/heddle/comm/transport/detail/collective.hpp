@@ -6,6 +6,7 @@
 /// @file
 /// One collective over shared memory. Every decision about an operation is a compare-exchange on one word, its
 /// record's `state`, so all ranks see one outcome. Operation s (from 0) uses record s mod K in generation s / K + 1.
+/// Ranks also park on that word: a park_word beside it would be a second word to change at every decision.
 
 namespace heddle::detail {
 

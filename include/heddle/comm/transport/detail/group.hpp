@@ -67,14 +67,6 @@ HEDDLE_FN void release_group(thread_group* g) noexcept {
   }
 }
 
-/// Publishes a change to the owner of a seat: always a read-modify-write, a system call only where it is parked.
-HEDDLE_FN void notify(seat& s) noexcept {
-  std::uint32_t t = __atomic_load_n(&s.park, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(&s.park, &t, (t + 2) & ~1u, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-  }
-  if (t & 1u) futex_wake_all(&s.park);
-}
-
 /// The first cause wins; returns when it can be read.
 HEDDLE_FN void set_why(thread_group& g, failure const& f) noexcept {
   if (__atomic_exchange_n(&g.why_taken, 1u, __ATOMIC_ACQ_REL) == 0) {
@@ -92,7 +84,7 @@ HEDDLE_FN void forbid_collectives(thread_group& g) noexcept {
   }
 }
 HEDDLE_FN void notify_all(thread_group& g) noexcept {
-  for (int r = 0; r < g.size; ++r) notify(g.seat_of(r));
+  for (int r = 0; r < g.size; ++r) g.seat_of(r).park.notify();
 }
 
 /// Ends everything in the group: collectives and point to point.

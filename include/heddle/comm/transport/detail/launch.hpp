@@ -49,6 +49,7 @@ struct rank_run {
   cpu_set_t cores;
   int size;
   std::uint32_t failures = 0;  ///< atomic; orders the exceptions
+  int refusal = 0;             ///< what the system said to the first rank that it did not start
 };
 
 template <class F>
@@ -120,7 +121,8 @@ HEDDLE_FN int start_ranks(rank_thread<F>* ranks, rank_run<F>& run) noexcept {
   for (; started < run.size; ++started) {
     ranks[started].run = &run;
     ranks[started].rank = started;
-    if (pthread_create(&ranks[started].thread, nullptr, &rank_thread<F>::start, &ranks[started]) != 0) break;
+    run.refusal = pthread_create(&ranks[started].thread, nullptr, &rank_thread<F>::start, &ranks[started]);
+    if (run.refusal != 0) break;
   }
   for (int r = started; r < run.size; ++r) {
     exit_group(*run.group, r, make_text("rank ", r, " could not be started"));
@@ -146,7 +148,7 @@ HEDDLE_FN std::exception_ptr first_failure(rank_thread<F> const* ranks, int n) n
 ///
 /// Pre: 1 <= n <= 4095. Post: all ranks have ended. Errors: rethrows the first exception of a rank that was not
 /// caused by another rank's. A rank that throws or returns early ends the collectives of the others with
-/// errc::peer_failed; nothing hangs.
+/// errc::peer_failed; nothing hangs. errc::unsupported where the system refuses threads.
 /// Memory: `thread_communicator::reserved_bytes(n)` from `options.memory`.
 template <class F>
 HEDDLE_FN void run_ranks(int n, F&& f, rank_options const& options = {}) {
@@ -168,8 +170,9 @@ HEDDLE_FN void run_ranks(int n, F&& f, rank_options const& options = {}) {
   int const started = detail::start_ranks(ranks, run);
   for (int r = 0; r < started; ++r) pthread_join(ranks[r].thread, nullptr);
   add_live_threads(1 - n);
+  // First: what the others threw is that the missing ranks are gone.
+  if (started < n) throw detail::thread_refused(make_text(n - started, " of ", n, " ranks"), run.refusal);
   if (std::exception_ptr const e = detail::first_failure(ranks, n)) std::rethrow_exception(e);
-  if (started < n) throw error(errc::unsupported, make_text("the system started only ", started, " of ", n, " ranks"));
 }
 
 }  // namespace heddle

@@ -81,7 +81,7 @@ struct message {
 
 /// What belongs to one rank of a group.
 struct alignas(128) seat {
-  std::uint32_t park = 0;  ///< futex word of point to point: a counter in steps of 2, bit 0: its owner is parked
+  park_word park;  ///< of point to point: rung after a message, the end of one, or a failure was published
   std::uint32_t exited = 0;
   alignas(128) message* inbox = nullptr;  ///< atomic: newest first, pushed by sources, taken whole by the owner
   alignas(128) message* pending_first = nullptr;  ///< oldest first, the owner's alone
@@ -91,6 +91,9 @@ struct alignas(128) seat {
   alignas(64) std::byte eager_data[eager_messages][eager_bytes];
 
   HEDDLE_FN seat() noexcept {}
+  seat(seat const&) = delete;
+  seat& operator=(seat const&) = delete;
+  HEDDLE_FN ~seat() {}
 };
 
 /// All that the ranks of a group share; followed in memory by the slots and the seats.

@@ -70,7 +70,7 @@ class mailbox {
     do {
       m->next = head;
     } while (!__atomic_compare_exchange_n(&to.inbox, &head, m, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    notify(to);
+    to.park.notify();
   }
 
   HEDDLE_FN message* try_take(int first, int last) noexcept {
@@ -92,25 +92,18 @@ class mailbox {
   /// Waits for a condition, or says what ended the wait.
   template <class Condition>
   HEDDLE_FN bool wait(Condition const& holds, int peer, failure& f) {
-    for (backoff pause;;) {
-      std::uint32_t const t = __atomic_load_n(&me_.park, __ATOMIC_ACQUIRE);
-      if (holds()) return true;
-      if (__atomic_load_n(&group_.revoked, __ATOMIC_ACQUIRE)) return f = group_.why, false;
-      if (__atomic_load_n(&group_.seat_of(peer).exited, __ATOMIC_ACQUIRE)) {
-        f = {errc::peer_failed, peer, make_text("rank ", peer, " has ended and rank ", rank_, " waits for it")};
-        return false;
-      }
-      if (until_.passed()) {
-        f = {errc::timeout, peer, make_text("rank ", rank_, " has waited ", seconds_, " s for rank ", peer)};
-        return false;
-      }
-      if (pause.pause()) continue;
-      std::uint32_t expected = t;
-      if (!(t & 1u) && !__atomic_compare_exchange_n(&me_.park, &expected, t | 1u, false, __ATOMIC_ACQ_REL,
-                                                    __ATOMIC_RELAXED))
-        continue;
-      futex_wait(&me_.park, t | 1u, until_);
-    }
+    bool held = false;
+    auto const revoked = [&] { return __atomic_load_n(&group_.revoked, __ATOMIC_ACQUIRE) != 0; };
+    auto const exited = [&] { return __atomic_load_n(&group_.seat_of(peer).exited, __ATOMIC_ACQUIRE) != 0; };
+    bool const over = me_.park.wait([&] { return (held = holds()) || revoked() || exited(); }, until_);
+    if (held) return true;
+    if (!over)
+      f = {errc::timeout, peer, make_text("rank ", rank_, " has waited ", seconds_, " s for rank ", peer)};
+    else if (revoked())
+      f = group_.why;
+    else
+      f = {errc::peer_failed, peer, make_text("rank ", peer, " has ended and rank ", rank_, " waits for it")};
+    return false;
   }
 
   /// Gives a posted message up; false where it was finished after all.
@@ -188,7 +181,7 @@ class mailbox {
     }
     m.outcome = cancelled ? errc::interrupted : fits ? errc{} : errc::truncated;
     __atomic_store_n(&m.state, std::uint32_t{eager ? message::unused : message::finished}, __ATOMIC_RELEASE);
-    if (!eager) notify(group_.seat_of(source));
+    if (!eager) group_.seat_of(source).park.notify();
     if (!fits)
       throw error(
           errc::truncated,

@@ -59,7 +59,7 @@ inline thread_communicator thread_communicator::split(int color, int key) {
   int const p = size();
   detail::number_list const pairs(2 * p), groups(p);
   std::int64_t const mine[2] = {color, key};
-  submitted_ += 2;
+  note_submission();  // before each call: the second is never made where the first one throws
   collective(detail::split_step(mine, 2, pairs.data(), p));
   detail::split_place const place = detail::place_in_split(pairs, p, rank_);
 
@@ -82,6 +82,7 @@ inline thread_communicator thread_communicator::split(int color, int key) {
     }
   };
   try {
+    note_submission();
     collective(detail::split_step(&offer, 1, groups.data(), p));
   } catch (...) {
     discard();
