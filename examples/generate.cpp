@@ -62,7 +62,7 @@ void declare(examples::flags& f, settings& s) {
   f.text("merges", &s.merges, "FILE", "merges.txt of byte pairs");
   f.number("head-size", &s.head_size, "for files without metadata; 0: 64 (GPT-2) or 128 (Llama)", index_t{0},
            index_t{65536});
-  f.number("rope-base", &s.rope_base, "base of rotary positions (Llama), in place of the one that the checkpoint names", 1.0, 1e12);
+  f.number("rope-base", &s.rope_base, "base of rotary positions (Llama), in place of the checkpoint's", 1.0, 1e12);
   f.number("threads", &s.threads, "threads; 0: all cores", 0, 1024);
 }
 

@@ -13,7 +13,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <unistd.h>
 
@@ -109,9 +112,43 @@ void say(char const* type, way const& w, hd::isa set, bool same, bool exact) {
   std::fflush(stdout);
 }
 
+constexpr int sets = 4;  // of instructions
+
 struct totals {
   int runs = 0;
   bool bits = true, memory = true, resumed = true;
+  bool ran[sets] = {}, lacking[sets] = {};  ///< per set: some run took it; a run that was meant for it took the best
+};
+
+/// The names of the sets that are marked, as "avx2, avx512".
+std::string names_of(bool const (&marked)[sets]) {
+  std::string text;
+  for (int i = 0; i < sets; ++i)
+    if (marked[i]) (text += text.empty() ? "" : ", ") += name(static_cast<hd::isa>(i));
+  return text;
+}
+
+/// A folder that is gone at the end, with all that is in it.
+class temporary_folder {
+ public:
+  temporary_folder() {
+    char const* const base = std::getenv("TMPDIR");
+    path_ = std::string(base && *base ? base : "/tmp") + "/heddle-mesh-XXXXXX";
+    if (!::mkdtemp(path_.data()))
+      throw hd::error(hd::errc::file, hd::make_text("can't make the folder ", path_.c_str(),
+                                                    ": set TMPDIR to one that can be written"));
+  }
+  temporary_folder(temporary_folder const&) = delete;
+  temporary_folder& operator=(temporary_folder const&) = delete;
+  ~temporary_folder() {
+    std::error_code failed;
+    std::filesystem::remove_all(path_, failed);
+    if (failed) std::fprintf(stderr, "mesh: could not remove %s\n", path_.c_str());
+  }
+  std::string const& path() const { return path_; }
+
+ private:
+  std::string path_;
 };
 
 /// Every mesh with at most eight ranks, each with four of the sixteen settings, so that all of them occur.
@@ -119,6 +156,7 @@ template <class T>
 void compare_meshes(char const* type, totals& t) {
   hd::isa const best = hd::machine_isa();
   std::vector<std::uint32_t> const right = train<T>({}, steps, "", "").bits;
+  t.ran[static_cast<int>(best)] = true;
   int turn = 0;
   for (int pp = 1; pp <= 4; ++pp)
     for (int dp = 1; dp <= 4; ++dp) {
@@ -134,6 +172,8 @@ void compare_meshes(char const* type, totals& t) {
         w.threads = 1 + ((c >> 1) & 1);
         hd::isa const wanted = (c >> 2) & 1 ? hd::isa::avx2 : hd::isa::avx512;
         hd::isa const set = static_cast<int>(wanted) <= static_cast<int>(best) ? wanted : best;
+        t.ran[static_cast<int>(set)] = true;
+        if (set != wanted) t.lacking[static_cast<int>(wanted)] = true;
         hd::force_isa(set);
         outcome const o = train<T>(w, steps, "", "");
         bool const same = o.bits == right;
@@ -159,40 +199,55 @@ void compare_meshes(char const* type, totals& t) {
 /// Ten steps on dp 2 x pp 2, then the rest on other meshes, against the unbroken run.
 template <class T>
 void compare_resumed(char const* type, totals& t) {
-  char folder[] = "heddle-mesh-XXXXXX";
-  if (!::mkdtemp(folder)) throw hd::error(hd::errc::file, "can't make a folder for checkpoints here");
+  temporary_folder const folder;
   std::vector<std::uint32_t> const right = train<T>({}, steps, "", "").bits;
   way begin;
   begin.pp = begin.dp = 2;
   begin.zero = true;
-  train<T>(begin, 10, "", folder);
+  train<T>(begin, 10, "", folder.path());
   int const meshes[][2] = {{4, 1}, {1, 4}, {1, 1}, {2, 2}};
   for (auto const& m : meshes) {
     way w;
     w.pp = m[0];
     w.dp = m[1];
-    std::vector<std::uint32_t> const rest = train<T>(w, steps, folder, "").bits;
+    std::vector<std::uint32_t> const rest = train<T>(w, steps, folder.path(), "").bits;
     bool const same = std::vector<std::uint32_t>(right.begin() + 10, right.end()) == rest;
     std::printf("%s stopped on pp 2 dp 2, resumed on pp %d dp %d: bits %s\n", type, w.pp, w.dp,
                 same ? "equal" : "DIFFERENT");
     t.resumed = t.resumed && same;
   }
-  if (std::system((std::string("rm -r ") + folder).c_str()) != 0) std::printf("could not remove %s\n", folder);
+}
+
+/// The instruction sets stand behind the bits that they had, since a machine compares only those that it has.
+void summarize(totals const& t) {
+  std::string const ran = names_of(t.ran), lacking = names_of(t.lacking);
+  std::printf("mesh: instruction sets compared: %s\n", ran.c_str());
+  if (!lacking.empty())
+    std::printf("mesh: this machine has no %s: nothing is said of it\n", lacking.c_str());
+  std::printf("evidence main.mesh_bits %d bool (%s)\n", t.bits, ran.c_str());
+  std::printf("evidence main.mesh_runs %d runs\n", t.runs);
+  std::printf("evidence main.resume_bits %d bool\n", t.resumed);
+  std::printf("evidence main.memory_exact %d bool\n", t.memory);
+}
+
+int usage(std::FILE* out, int status) {
+  std::fputs("Usage: bench_model_mesh [--help]\n"
+             "Trains one small decoder on many meshes and compares loss bits and memory, for minutes. Takes no other "
+             "flag.\nCheckpoints stand in a folder of its own in TMPDIR, or /tmp.\n", out);
+  return status;
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? usage(stdout, 0) : usage(stderr, 2);
   try {
     totals t;
     compare_meshes<float>("fp32", t);
     compare_meshes<hd::bf16>("bf16", t);
     compare_resumed<float>("fp32", t);
     compare_resumed<hd::bf16>("bf16", t);
-    std::printf("evidence main.mesh_bits %d bool\n", t.bits);
-    std::printf("evidence main.mesh_runs %d runs\n", t.runs);
-    std::printf("evidence main.resume_bits %d bool\n", t.resumed);
-    std::printf("evidence main.memory_exact %d bool\n", t.memory);
+    summarize(t);
     return t.bits && t.resumed && t.memory ? 0 : 1;
   } catch (std::exception const& e) {
     std::fprintf(stderr, "mesh: %s\n", e.what());

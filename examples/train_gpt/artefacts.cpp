@@ -67,7 +67,7 @@ std::string percent_text(double percent) {
 }  // namespace
 
 void journal::step(index_t done, hd::model::step_result const& r, double held_out, double lr,
-                   std::int64_t trained_ns, double waited) {
+                   std::int64_t trained_ns, double bubble) {
   train_ns_ += trained_ns;
   double const seconds = static_cast<double>(trained_ns) * 1e-9;
   double const rate = static_cast<double>(options_.microbatches * options_.rows()) / seconds;
@@ -79,7 +79,7 @@ void journal::step(index_t done, hd::model::step_result const& r, double held_ou
   if (metrics_) {
     hd::report::json_object line;
     line.field("step", done).field("loss", static_cast<double>(r.loss)).field("norm", r.norm).field("lr", lr);
-    line.field("tokens_per_s", rate).field("waiting_percent", 100 * waited).field("skipped", r.skipped);
+    line.field("tokens_per_s", rate).field("bubble_percent", 100 * bubble).field("skipped", r.skipped);
     if (held_out >= 0) line.field("held_out", held_out);
     metrics_->write(line);
   }
@@ -88,7 +88,7 @@ void journal::step(index_t done, hd::model::step_result const& r, double held_ou
   hd::report::fields shown;
   shown.add("loss", static_cast<double>(r.loss), 4);
   if (last_held_out_ >= 0) shown.add("held_out", last_held_out_, 4);
-  shown.add("tokens/s", rate, 0).add("waiting", percent_text(100 * waited));
+  shown.add("tokens/s", rate, 0).add("bubble", percent_text(100 * bubble));
   progress_->update(done, shown);
 }
 

@@ -34,9 +34,9 @@ class journal {
  public:
   journal(settings const& s, heddle::model::trainer_options const& o, examples::text_data const& text,
           heddle::model::memory_plan const& memory, heddle::index_t first);
-  /// `trained_ns` is the time of the step alone, `waited` the share of it that ranks waited for messages.
+  /// `trained_ns` is the time of the step alone, `bubble` what measured_bubble() says of it.
   void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr,
-            std::int64_t trained_ns, double waited);
+            std::int64_t trained_ns, double bubble);
   void finish(heddle::index_t done, std::vector<rank_trace> const& traces, heddle::model::memory_plan const& measured,
               bool stopped);
 
@@ -56,20 +56,24 @@ class journal {
   std::unique_ptr<heddle::report::progress> progress_;
 };
 
-/// The share of the last step that ranks spent waiting for messages, as a mean over all ranks.
+/// The bubble of the last step: the share of its passes, from the first operation of any rank to the last end, in which
+/// the ranks' compute queues had no work, as a mean over all ranks. Collective.
 template <class Trainer, class Comm>
-double waiting_share(Trainer& trainer, Comm& world) {
-  std::int64_t waited = 0, first = 0, last = 0;
-  for (auto const& t : trainer.times()) {
-    waited += t.ready - t.begin;
-    if (first == 0) first = t.begin;
-    last = t.end;
+double measured_bubble(Trainer& trainer, Comm& world) {
+  auto const& times = trainer.times();
+  double busy[1] = {0}, ends[2] = {-1e300, -1e300};  // the ends: of the last operation, and minus the first begin
+  for (auto const& t : times) busy[0] += static_cast<double>(t.end - t.ready);
+  if (!times.empty()) {
+    ends[0] = static_cast<double>(times.back().end);
+    ends[1] = -static_cast<double>(times.front().begin);
   }
-  double share[1] = {last > first ? static_cast<double>(waited) / static_cast<double>(last - first) : 0};
-  heddle::all_reduce(world, trainer.compute(), heddle::view<double const, 1>(share, heddle::dims<1>(1)),
-                     heddle::view<double, 1>(share, heddle::dims<1>(1)), heddle::mean{});
+  heddle::all_reduce(world, trainer.compute(), heddle::view<double const, 1>(busy, heddle::dims<1>(1)),
+                     heddle::view<double, 1>(busy, heddle::dims<1>(1)), heddle::mean{});
+  heddle::all_reduce(world, trainer.compute(), heddle::view<double const, 1>(ends, heddle::dims<1>(2)),
+                     heddle::view<double, 1>(ends, heddle::dims<1>(2)), heddle::maximum<>{});
   trainer.compute().synchronize();
-  return share[0];
+  double const span = ends[0] + ends[1];
+  return span > 0 ? 1 - busy[0] / span : 0;
 }
 
 /// The operation times of all ranks, on rank 0; others get nothing.

@@ -21,8 +21,8 @@ std::string saves_folder(settings const& s) {
 
 namespace {
 
-// Shapes alone tell neither heads apart nor the base of rotary positions, so the metadata is compared. Saves without it are left to the library, which
-// compares every name and shape.
+// Shapes alone tell neither heads apart nor the base of rotary positions, so the metadata is compared. Saves without it
+// are left to the library, which compares every name and shape.
 void check_model(settings const& s, hd::checkpoint::store const& from) {
   if (!from.meta("arch")) return;
   hd::model::decoder_description const stored = hd::model::describe(from);

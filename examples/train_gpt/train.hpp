@@ -46,6 +46,9 @@ struct window_source {
   }
 };
 
+/// Batches of held-out text that a held-out loss is the mean of: the last one, which is reported, takes more.
+constexpr index_t rounds_on_the_way = 2, final_rounds = 8;
+
 /// The loop of one rank. Rank 0 also reports.
 template <class T, class Model>
 void train(settings const& s, examples::text_data const& text, heddle::thread_communicator& world,
@@ -86,9 +89,9 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     std::int64_t const trained_ns = heddle::deadline::now_ns() - begin;
     ++done;
     bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
-    double const held = evaluates ? evaluate(done == s.steps ? 8 : 2) : -1;
-    double const waited = waiting_share(trainer, world);
-    if (log) log->step(done, r, held, schedule(done - 1), trained_ns, waited);
+    double const held = evaluates ? evaluate(done == s.steps ? final_rounds : rounds_on_the_way) : -1;
+    double const bubble = measured_bubble(trainer, world);
+    if (log) log->step(done, r, held, schedule(done - 1), trained_ns, bubble);
     // All ranks stop after the same step: the flag of the first rank decides.
     std::int64_t stop[1] = {stop_requested.load()};
     heddle::broadcast(world, exec, heddle::view<std::int64_t, 1>(stop, heddle::dims<1>(1)), 0);

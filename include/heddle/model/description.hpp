@@ -123,7 +123,7 @@ HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
 /// The style and sizes of the model in a checkpoint.
 ///
 /// `head_size` is taken where there is no metadata, since shapes do not tell it; 0 stands for 64, the head of every
-/// published GPT-2, and 128, that of most Llamas. The rope base is that of the metadata, and 10000 where they name none.
+/// published GPT-2, and 128, that of most Llamas. The rope base is that of the metadata, and 10000 where none is named.
 /// Errors: errc::format where the checkpoint has neither metadata nor the tensors of a decoder of ours, or metadata
 /// that are no sizes.
 HEDDLE_FN decoder_description describe(checkpoint::store const& from, index_t head_size = 0) {
