@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/core/tensor.hpp>
 #include <heddle/exec/plan.hpp>
 #include <heddle/nn/softmax.hpp>
 
@@ -91,4 +92,17 @@ TEMPLATE_LIST_TEST_CASE("a plan that throws leaves the executor usable", "[exec]
   exec.for_each_tile(1, [&ran](index_t, int) { ran = 1; });
   exec.synchronize();
   CHECK(ran == 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("a tensor that dies inside a plan is freed", "[exec]", test::executor_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  host_space space;
+  (void)plan(exec, [&] {
+    tensor<float, 1> const t(exec, space, dims<1>(10));
+    exec.for_each_tile(1, [at = t.view()](index_t, int) { at(0) = 1; });
+  });
+  exec.synchronize();
+  CHECK(space.counts().allocations == 1);
+  CHECK(space.counts().live == 0);
 }

@@ -50,7 +50,31 @@ std::vector<place> places(Stage const& stage, Tree& tree, float const* flat) {
   return all;
 }
 
+/// A description of leaves of one number, each in its bucket: what a stage says, without a stage.
+struct named_leaves {
+  std::vector<std::pair<int, char const*>> leaves;
+  bool first = true, last = true;
+
+  int buckets() const { return 4; }
+  template <class Visitor>
+  void describe(Visitor& v) const {
+    for (auto const& [bucket, name] : leaves) {
+      v.bucket(bucket);
+      v.leaf(name, dims<1>(1), nn::leaf_options{});
+    }
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a tie that two buckets can't hold is refused", "[parallel]") {
+  auto const list_of = [](named_leaves const& l) { return parameter_list(l, l, 1); };
+  CHECK(list_of({{{0, "w"}, {1, "a"}, {2, "b"}, {3, "w"}}}).aliased());
+  CHECK_THROWS_AS(list_of({{{0, "e"}, {1, "w"}, {2, "w"}, {3, "h"}}}), contract_error);  // between blocks
+  CHECK_THROWS_AS(list_of({{{0, "w"}, {1, "w"}}}), contract_error);                       // with a block
+  CHECK_THROWS_AS(list_of({{{0, "w"}, {0, "w"}}}), contract_error);                       // inside the source
+  CHECK_THROWS_AS(list_of({{{0, "w"}, {3, "w"}, {3, "w"}}}), contract_error);             // three uses
+}
 
 TEST_CASE("a tied table is stored once where one stage holds both uses, with two gradients", "[parallel]") {
   auto const whole = model_of(true);

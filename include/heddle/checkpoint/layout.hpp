@@ -16,6 +16,9 @@
 
 namespace heddle::checkpoint {
 
+/// The metadata entry of a rank's file that says which box of which tensor each of its entries is.
+inline constexpr char const* box_index_key = "heddle.boxes";
+
 /// One attempt to save one step. Attempts are numbered over the whole folder, so a higher one is a later save.
 struct save_id {
   index_t step = 0;

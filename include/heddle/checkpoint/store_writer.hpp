@@ -12,8 +12,6 @@
 namespace heddle::checkpoint {
 
 /// The metadata key that holds the box index of a rank's file.
-inline constexpr char const* box_index_key = "heddle.boxes";
-
 /// One rank's part of a save. Add what the rank owns, then finish_rank(), whose result rank 0 gathers for commit().
 ///
 /// Sync: no communication. Views stay alive and unwritten until finish_rank() returns. Memory: the index only.

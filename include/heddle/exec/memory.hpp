@@ -17,13 +17,18 @@ struct memory_counts {
 };
 
 namespace detail {
-/// Frees after the work that was submitted so far, even if that work has failed.
+/// Frees after the work that was submitted so far, even if that work has failed, and even inside a plan: what is freed
+/// there exists.
 template <class Executor, class Task>
 HEDDLE_FN void submit_cleanup(Executor& exec, Task const& task) {
-  if constexpr (requires { exec.submit_cleanup(task); })
+  if constexpr (requires { exec.submit_cleanup(task); }) {
     exec.submit_cleanup(task);
-  else
+  } else if (exec.scratch().planning()) {
+    exec.synchronize();
+    task();
+  } else {
     exec.for_each_tile(1, [task](index_t, int) { task(); });
+  }
 }
 }  // namespace detail
 

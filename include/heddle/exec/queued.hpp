@@ -113,7 +113,7 @@ class queued {
     static_assert(sizeof(F) <= max_task_bytes, "queued work may capture at most 448 bytes");
     static_assert(alignof(F) <= 64, "queued work may need an alignment of at most 64 bytes");
     HEDDLE_EXPECTS(detail::running_queue != this, "a tile must not submit to the queue that runs it");
-    if (scratch_.planning()) return;
+    if (scratch_.planning() && !always) return;
     if (submitted_ >= slots) state_->wait(submitted_ + 1 - slots);
     slot& s = ring_[submitted_ % slots];
     s.run = run;

@@ -23,7 +23,8 @@ namespace heddle::model {
 /// point of a step leaves parameters unchanged. Destroyed by an exception, it first marks the group as failed, so that
 /// no peer waits for it, then lets its queues run dry, and only then frees what it holds.
 /// Sync: construction and `step` are collective over all ranks.
-/// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction.
+/// Determinism: that of the policy's order. Memory: exactly `predicted()`, nothing is allocated after construction,
+/// with communicators that share memory; over messages collectives take scratch of the queues as well.
 template <class Model, class T, executor Compute, failable_communicator Comm>
 class trainer {
  public:

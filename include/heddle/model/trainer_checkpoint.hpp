@@ -147,7 +147,8 @@ HEDDLE_FN void load_state(Trainer& t, checkpoint::store const& from) {
 /// Resumes from the newest usable save under `root`; returns its step and calls `meta(store)` on every rank.
 ///
 /// Sync: collective. Errors: errc::file where there is no usable save, errc::format where it is of another model: the
-/// message names the first entry that differs and both shapes. Determinism: the run goes on with the same bits.
+/// message names the first entry that differs and both shapes. Post: after an error the trainer holds a mixture of what
+/// it had and what was read; resume again or drop it. Determinism: the run goes on with the same bits.
 template <class Trainer, class Model, class Meta>
 HEDDLE_FN index_t resume(Trainer& t, std::string const& root, Model const& whole, Meta const& meta) {
   t.synchronize();

@@ -137,13 +137,37 @@ class parameter_list {
     }
   };
 
+  /// Where a name was seen first, and how often.
+  struct name_use {
+    std::string name;
+    int bucket;
+    int uses;
+  };
+  struct name_collector {
+    int last_bucket, at;
+    std::vector<name_use>* seen;
+    std::vector<std::string>* twice;
+
+    HEDDLE_FN void bucket(int b) { at = b; }
+    template <class Extents>
+    HEDDLE_FN void operator()(char const* name, Extents const&, nn::leaf_options const&) {
+      for (name_use& u : *seen) {
+        if (u.name != name) continue;
+        ++u.uses;
+        HEDDLE_EXPECTS(u.uses == 2 && u.bucket == 0 && at == last_bucket,
+                       "a parameter may be tied between the source and what follows the blocks, once", name, u.bucket,
+                       at, u.uses);
+        return twice->push_back(u.name);
+      }
+      seen->push_back({name, at, 1});
+    }
+  };
+  /// The names of tied parameters. Errors: contract_error for a tie that the two tie buckets can't hold.
   template <class Stage>
   static HEDDLE_FN std::vector<std::string> names_used_twice(Stage const& whole) {
-    std::vector<std::string> seen, twice;
-    nn::for_each_leaf(whole, [&](char const* name, auto const&, nn::leaf_options const&) {
-      if (std::find(seen.begin(), seen.end(), name) != seen.end()) twice.push_back(name);
-      seen.push_back(name);
-    });
+    std::vector<name_use> seen;
+    std::vector<std::string> twice;
+    nn::for_each_leaf(whole, name_collector{whole.buckets() - 1, 0, &seen, &twice});
     return twice;
   }
   int stage_buckets_;

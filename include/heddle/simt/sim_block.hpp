@@ -61,8 +61,8 @@ class sim_block {
  public:
   using entry = void (*)(void const* kernel, sim_thread& thread);
 
-  HEDDLE_FN explicit sim_block(sim_options const& options) noexcept
-      : options(options), index(0), shared(nullptr), count_(0), kernel_(nullptr), entry_(nullptr), failure_() {}
+  HEDDLE_FN explicit sim_block(sim_options const& how) noexcept
+      : options(how), index(0), shared(nullptr), count_(0), kernel_(nullptr), entry_(nullptr), failure_() {}
   sim_block(sim_block const&) = delete;
   sim_block& operator=(sim_block const&) = delete;
   HEDDLE_FN ~sim_block() {}

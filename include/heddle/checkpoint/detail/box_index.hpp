@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/checkpoint/layout.hpp>
 #include <heddle/checkpoint/safetensors.hpp>
 
 namespace heddle::checkpoint::detail {
@@ -79,7 +80,7 @@ HEDDLE_FN bool read_stored_box(json const& line, header const& h, stored_box& ou
 /// The boxes of one file.
 HEDDLE_FN void read_box_index(header const& h, std::size_t file, std::string const& label,
                               std::vector<stored_box>& out, report& faults) {
-  std::string const* text = h.meta("heddle.boxes");
+  std::string const* text = h.meta(box_index_key);
   json root;
   if (text == nullptr) {
     faults.add(label, -1, "has no box index");
