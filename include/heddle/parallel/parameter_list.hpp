@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::parallel {
@@ -137,35 +138,30 @@ class parameter_list {
     }
   };
 
-  /// Where a name was seen first, and how often.
-  struct name_use {
-    std::string name;
-    int bucket;
-    int uses;
-  };
+  /// Keeps the bucket in which a name is seen first, and the names that are seen again.
   struct name_collector {
     int last_bucket, at;
-    std::vector<name_use>* seen;
+    std::vector<std::pair<std::string, int>>* seen;
     std::vector<std::string>* twice;
 
     HEDDLE_FN void bucket(int b) { at = b; }
     template <class Extents>
     HEDDLE_FN void operator()(char const* name, Extents const&, nn::leaf_options const&) {
-      for (name_use& u : *seen) {
-        if (u.name != name) continue;
-        ++u.uses;
-        HEDDLE_EXPECTS(u.uses == 2 && u.bucket == 0 && at == last_bucket,
-                       "a parameter may be tied between the source and what follows the blocks, once", name, u.bucket,
-                       at, u.uses);
-        return twice->push_back(u.name);
+      for (auto const& before : *seen) {
+        if (before.first != name) continue;
+        bool const third = std::find(twice->begin(), twice->end(), name) != twice->end();
+        HEDDLE_EXPECTS(!third && before.second == 0 && at == last_bucket,
+                       "a parameter may be tied between the source and what follows the blocks, once", name,
+                       before.second, at);
+        return twice->push_back(name);
       }
-      seen->push_back({name, at, 1});
+      seen->emplace_back(name, at);
     }
   };
   /// The names of tied parameters. Errors: contract_error for a tie that the two tie buckets can't hold.
   template <class Stage>
   static HEDDLE_FN std::vector<std::string> names_used_twice(Stage const& whole) {
-    std::vector<name_use> seen;
+    std::vector<std::pair<std::string, int>> seen;
     std::vector<std::string> twice;
     nn::for_each_leaf(whole, name_collector{whole.buckets() - 1, 0, &seen, &twice});
     return twice;
