@@ -9,8 +9,8 @@
 
 namespace generate {
 
-/// What to write: a prompt goes on for some tokens. `begin` is called once the model is loaded, `emit` for each token
-/// as it is chosen.
+/// What to write: a prompt goes on for some tokens. `begin`, where there is one, is called once the model is loaded,
+/// `emit` for each token as it is chosen.
 struct request {
   std::vector<std::int32_t> prompt;
   heddle::index_t tokens = 200;

@@ -37,7 +37,7 @@ result write(hd::threads_executor& exec, hd::checkpoint::store const& from, hd::
   };
   result took;
   took.bytes = model_run.planned().total() + static_cast<std::size_t>(weights.size()) * sizeof(float);
-  r.begin(r.data);
+  if (r.begin) r.begin(r.data);
   std::int64_t const begin = hd::deadline::now_ns();
   index_t const size = static_cast<index_t>(text.size());
   hd::view<float const, 1> logits = read(size < window ? size : (window + 1) / 2);

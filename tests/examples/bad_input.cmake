@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What train_gpt, generate and pipeline_view do with input that they can't use: exit status 2 (usage) or 1 (failure),
-# one line on stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130.
+# one line on stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130. A run that goes
+# well leaves all that it promises.
 #
 # Settings, given before -P: -DTRAIN_GPT=<program>, -DGENERATE=<program>,
 #   -DPIPELINE_VIEW=<program>, -DWORK=<folder to make and use>.
@@ -180,6 +181,26 @@ function(run_reports)
   set(failures ${failures} PARENT_SCOPE)
 endfunction()
 
+# whole_run(<arch>): a run leaves all its artefacts, and what it saved can be read again.
+function(whole_run arch)
+  set(command ${TRAIN_GPT} --data text.txt --preset tiny --arch ${arch} --seq 32 --batch 4 --steps 2
+      --threads-per-rank 1 --sample 20 --out whole-${arch})
+  start(${command})
+  foreach(artefact metrics.jsonl loss.svg pipeline.svg trace.json sample.txt checkpoint/latest)
+    if(NOT EXISTS ${WORK}/whole-${arch}/${artefact})
+      complain("leaves ${artefact}" ${command})
+    endif()
+  endforeach()
+  if(NOT status EQUAL 0 OR NOT output MATCHES "a sample after step 2:\n")
+    complain("ends well and shows a sample" ${command})
+  endif()
+  start(${GENERATE} --checkpoint whole-${arch} --prompt the --tokens 5)
+  if(NOT status EQUAL 0 OR NOT output MATCHES "^the")
+    complain("goes on from a prompt" ${GENERATE})
+  endif()
+  set(failures ${failures} PARENT_SCOPE)
+endfunction()
+
 # --- the cases ---
 
 file(REMOVE_RECURSE ${WORK})
@@ -325,6 +346,8 @@ accepted(${two} --pp 2 --microbatches 1)
 accepted(${tiny} --steps 6 --out moved --resume run --dp 2)
 
 run_reports()
+whole_run(gpt2)
+whole_run(llama)
 
 told("no held-out loss: 0 bytes are held out.*give more text" ${TRAIN_GPT} --data text.txt --preset tiny
      --seq 32 --batch 4 --threads-per-rank 1 --steps 2)
