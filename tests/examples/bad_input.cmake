@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What train_gpt, generate and pipeline_view do with input that they can't use: exit status 2 (usage) or 1 (failure),
-# one line on stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130. A run that goes
-# well leaves all that it promises.
+# one line on stderr that says what to do, and a folder that is as it was. Ctrl-C saves and ends with 130. A run that
+# goes well leaves all that it promises.
 #
 # Settings, given before -P: -DTRAIN_GPT=<program>, -DGENERATE=<program>,
 #   -DPIPELINE_VIEW=<program>, -DWORK=<folder to make and use>.
