@@ -53,9 +53,11 @@ struct transform_program : plain_unless<takes_lanes<F, In...>> {
   }
 };
 
-/// Elements of a row where memory is folded: a tile of four rows outweighs its start, and a layer's activations still
-/// make many tiles.
-inline constexpr index_t transform_fold = 1024;
+/// Elements of a row where memory is folded: long rows, unless they leave a worker fewer than two tiles of four.
+HEDDLE_FN constexpr index_t transform_fold(index_t elements, int workers) {
+  constexpr index_t longest = 4096, shortest = 1024;
+  return elements >= 8 * longest * workers ? longest : shortest;
+}
 
 /// Submits out = f(in...) under the name of an operation.
 template <executor E, class Out, class F, class... In>
@@ -67,10 +69,10 @@ HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F co
                  out.stride(Out::rank() - 1));
   if (out.empty()) return;
   bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
+  index_t const fold = transform_fold(out.size(), exec.concurrency());
   tile::run(exec, transform_program<F, typename Out::element_type, typename In::value_type...>(
-                      f, make_row_layout(canonical(out), contiguous, transform_fold),
-                      make_row_layouts(contiguous, transform_fold, in...), operation,
-                      Out::rank() == 1 ? 1 : out.extent(0), out.extent(Out::rank() - 1)));
+                      f, make_row_layout(canonical(out), contiguous, fold), make_row_layouts(contiguous, fold, in...),
+                      operation, Out::rank() == 1 ? 1 : out.extent(0), out.extent(Out::rank() - 1)));
 }
 
 }  // namespace detail
