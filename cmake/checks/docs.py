@@ -90,7 +90,7 @@ def missed_goals():
     rows = EVIDENCE.findall((ROOT / "docs/evidence.md").read_text())
     missed = [row for row in rows if row[3] == "missed"]
     met = sum(row[3] == "met" for row in rows)
-    lines = [f"There {met} goals are met and {len(missed)} are missed" + (":" if missed else "."), ""]
+    lines = [f"There {met} goals are met, missed: {len(missed)}" + (":" if missed else "."), ""]
     lines += [f"- `{name}`: {value}, where the goal is {goal}" for name, value, goal, _ in missed]
     return "\n".join(lines).rstrip() + "\n"
 
