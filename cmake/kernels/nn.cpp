@@ -12,11 +12,8 @@
 #include <heddle/nn/softmax.hpp>
 #include <heddle/optim/adam.hpp>
 
-#if !defined(HEDDLE_KERNELS)
-#error "a file of the target heddle::kernels"
-#endif
+#include "own_flags.hpp"
+
 namespace heddle {
-static_assert(detail::has_own_tag(HEDDLE_KERNELS),
-              "the flags of heddle::kernels were changed after its tags were taken (cmake/kernels.cmake)");
 HEDDLE_NN_KERNELS(HEDDLE_DEFINED_KERNEL)
 }  // namespace heddle
