@@ -40,6 +40,13 @@ struct pack_rows_body;
 struct pack_columns_body;
 struct store_body;
 struct tile_size_body;
+struct panel_size_body;
+struct panel_pack_body;
+template <class>
+struct panel_product;
+template <class, class, int>
+struct panel_body;
+struct lines_ahead;
 }  // namespace detail
 }  // namespace cpu
 
@@ -149,12 +156,17 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
 #define HEDDLE_MATMUL_SUMS(X, T)                                                   \
   X(cpu::detail::chain_body<T>, T const*, T const*, index_t, index_t, T*, index_t) \
   X(cpu::detail::add_body<T>, T const*, T*, index_t)                               \
-  X(cpu::detail::tile_size_body, T, index_t*, index_t*)
-#define HEDDLE_MATMUL_INPUTS(X, A, T)                                                       \
-  X(cpu::detail::pack_rows_body, cpu::inputs<A>, T*, index_t, index_t)                      \
-  X(cpu::detail::pack_columns_body, cpu::inputs<A>, T*, index_t)                            \
-  X(cpu::detail::dot_body, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t, index_t) \
-  X(cpu::detail::stream_body<1>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)    \
+  X(cpu::detail::tile_size_body, T, index_t*, index_t*)                            \
+  X(cpu::detail::panel_size_body, T, index_t, index_t*, index_t*, index_t*)
+#define HEDDLE_MATMUL_INPUTS(X, A, T)                                                          \
+  X(cpu::detail::panel_body<T, A, 2>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
+  X(cpu::detail::panel_body<T, A, 3>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
+  X(cpu::detail::panel_body<T, A, 4>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
+  X(cpu::detail::panel_pack_body, cpu::inputs<A>, index_t, T*, index_t)                        \
+  X(cpu::detail::pack_rows_body, cpu::inputs<A>, T*, index_t, index_t)                         \
+  X(cpu::detail::pack_columns_body, cpu::inputs<A>, T*, index_t)                               \
+  X(cpu::detail::dot_body, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t, index_t)    \
+  X(cpu::detail::stream_body<1>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)       \
   X(cpu::detail::stream_body<4>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)
 #define HEDDLE_MATMUL_STORE(X, C, T, ...) \
   X(cpu::detail::store_body, cpu::output<C, T, __VA_ARGS__>, T const*, index_t, index_t, index_t, index_t, index_t)

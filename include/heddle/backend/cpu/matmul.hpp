@@ -4,6 +4,7 @@
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
+#include <heddle/backend/cpu/matmul_stream.hpp>
 
 /// @file
 /// The CPU matrix product: which regime a shape takes, how it is cut into tiles, and what is packed where.
@@ -12,23 +13,23 @@
 namespace heddle {
 namespace cpu {
 
+/// Depth up to which writing c costs more than reading b again.
+inline constexpr index_t short_depth = 64;
+
 /// How one product is cut. Units: elements, except where the name says bytes.
 struct matmul_plan {
-  index_t mr = 0, nr = 0;   ///< the register tile
-  index_t row_parts = 0;    ///< parts that the register tiles of all rows are dealt out in
-  index_t part_tiles = 0;   ///< register tiles of the largest part
-  index_t chunk = 0;        ///< columns of b that are packed before they are used
-  index_t column_parts = 1; ///< parts that the panels of a chunk are dealt out in
-  bool in_place = false;    ///< b is not packed, except its last columns
+  index_t mr = 0, nr = 0;    ///< the register tile
+  index_t row_parts = 0;     ///< parts that the register tiles of all rows are dealt out in
+  index_t part_tiles = 0;    ///< register tiles of the largest part
+  index_t chunk = 0;         ///< columns of b that are packed before they are used
+  index_t column_parts = 1;  ///< parts that the panels of a chunk are dealt out in
+  bool in_place = false;     ///< b is not packed, except its last columns
 };
 
 /// Half of an L2 cache, and a share of the last-level cache; fixed, so that a plan depends on shapes alone.
 inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 16 * 1024 * 1024;
 /// b is read in place below this size: it then stays in the L2 cache by itself.
 inline constexpr index_t in_place_bytes = 1024 * 1024;
-
-/// The multiple of `step` at or above x.
-HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 
 /// The cuts of one product, by shape and number of workers. Pre: mr, nr >= 1; workers >= 1.
 template <class I>
@@ -56,14 +57,6 @@ HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int worke
 }
 
 namespace detail {
-
-/// The register tile in use.
-struct tile_size_body {
-  template <class Isa, class T>
-  HEDDLE_SHIM void operator()(Isa, T const&, index_t* const& mr, index_t* const& nr) const {
-    *mr = register_tile<Isa, T>::mr, *nr = register_tile<Isa, T>::nr;
-  }
-};
 
 /// A rectangle of the output: rows [row, row_end), columns [col, col_end).
 struct rectangle {
@@ -98,36 +91,44 @@ HEDDLE_FN void run_pieces(T const* left, T const* right, index_t step, index_t k
   }
 }
 
-/// Packs the rows of a rectangle, then runs over its register tiles, panel by panel.
+/// One register tile: rows [r, r + mr) of the packed rows `left`, columns [c, c + nr).
+template <class I, class O>
+HEDDLE_FN void run_tile(I const& in, O const& out, matmul_plan const& plan, typename I::number const* left, index_t r,
+                        index_t c, panels_of_b<typename I::number> const& b) {
+  using T = typename I::number;
+  alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
+  index_t const lines = in.m - r < plan.mr ? in.m - r : plan.mr, columns = in.n - c < plan.nr ? in.n - c : plan.nr;
+  bool const in_place = plan.in_place && columns == plan.nr, one_piece = in.k <= chain_depth;
+  T const* right = plan.in_place ? b.edge : b.packed + (c - b.first) * in.k;
+  if constexpr (std::is_same_v<decltype(in.b), T const*>)
+    if (in_place) right = in.b + c;
+  index_t const step = in_place ? in.b_step : plan.nr;
+  T* to = tile;
+  index_t pitch = plan.nr;
+  if constexpr (std::is_same_v<decltype(out.c), T*>)
+    if (one_piece && out.direct() && lines == plan.mr && columns == plan.nr)
+      to = out.c + r * out.c_row + c, pitch = out.c_row;
+  if (one_piece)
+    dispatch_isa(chain_body<T>{}, left, right, step, in.k, to, pitch);
+  else
+    run_pieces(left, right, step, in.k, plan, to);
+  if (to == tile) dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, r, lines, c, columns);
+}
+
+/// Packs the rows of a rectangle, then runs over its register tiles: panel by panel of b, or where k is short row by
+/// row, so that c is written in order.
 template <class I, class O>
 HEDDLE_FN void run_rectangle(I const& in, O const& out, matmul_plan const& plan, rectangle const& at,
                              typename I::number* rows, panels_of_b<typename I::number> const& b) {
-  using T = typename I::number;
-  alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
-  bool const one_piece = in.k <= chain_depth, direct = one_piece && out.direct();
   dispatch_isa(pack_rows_body{}, in, rows, at.row, at.row_end);
-  for (index_t c = at.col; c < at.col_end; c += plan.nr) {
-    index_t const columns = in.n - c < plan.nr ? in.n - c : plan.nr;
-    bool const in_place = plan.in_place && columns == plan.nr;
-    T const* right = plan.in_place ? b.edge : b.packed + (c - b.first) * in.k;
-    if constexpr (std::is_same_v<decltype(in.b), T const*>)
-      if (in_place) right = in.b + c;
-    index_t const step = in_place ? in.b_step : plan.nr;
-    for (index_t r = at.row; r < at.row_end; r += plan.mr) {
-      index_t const lines = in.m - r < plan.mr ? in.m - r : plan.mr;
-      T const* const left = rows + (r - at.row) * in.k;
-      T* to = tile;
-      index_t pitch = plan.nr;
-      if constexpr (std::is_same_v<decltype(out.c), T*>)
-        if (direct && lines == plan.mr && columns == plan.nr) to = out.c + r * out.c_row + c, pitch = out.c_row;
-      if (one_piece)
-        dispatch_isa(chain_body<T>{}, left, right, step, in.k, to, pitch);
-      else
-        run_pieces(left, right, step, in.k, plan, to);
-      if (to != tile) continue;
-      dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, r, lines, c, columns);
-    }
+  if (in.k <= short_depth) {
+    for (index_t r = at.row; r < at.row_end; r += plan.mr)
+      for (index_t c = at.col; c < at.col_end; c += plan.nr)
+        run_tile(in, out, plan, rows + (r - at.row) * in.k, r, c, b);
+    return;
   }
+  for (index_t c = at.col; c < at.col_end; c += plan.nr)
+    for (index_t r = at.row; r < at.row_end; r += plan.mr) run_tile(in, out, plan, rows + (r - at.row) * in.k, r, c, b);
 }
 
 /// Packs the panels of columns [first, first + columns) of b, or only the last one where b is read in place.
@@ -137,9 +138,8 @@ HEDDLE_FN void submit_packing(E& exec, I const& in, matmul_plan const& plan, ind
   index_t const panels = (columns + plan.nr - 1) / plan.nr;
   if (plan.in_place) {
     if (columns % plan.nr != 0)
-      exec.for_each_tile(1, [in, to, col = (panels - 1) * plan.nr](index_t, int) {
-        dispatch_isa(pack_columns_body{}, in, to, col);
-      });
+      exec.for_each_tile(
+          1, [in, to, col = (panels - 1) * plan.nr](index_t, int) { dispatch_isa(pack_columns_body{}, in, to, col); });
     return;
   }
   exec.for_each_tile(panels, [in, to, first, nr = plan.nr](index_t panel, int) {
@@ -182,12 +182,16 @@ HEDDLE_FN void submit_packed(E& exec, I const& in, O const& out) {
 template <class E, class I, class O>
 HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   auto const readable = [](index_t step, index_t column) { return step == 1 || column == 1; };
-  if (in.m <= few_rows && readable(in.b_step, in.b_column)) return submit_few_rows(exec, in, out);
+  bool const same = std::is_same_v<decltype(in.b), typename I::number const*>;
+  index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
+  bool const streams = b_bytes > in_place_bytes && in.m <= streamed_rows && readable(in.b_step, in.b_column);
+  if (in.m <= few_rows && !(streams && same && in.m > 1 && in.b_column == 1) && readable(in.b_step, in.b_column))
+    return submit_few_rows(exec, in, out);
+  if (streams) return submit_streamed(exec, in, out);
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;
     turned.swapped = true;
-    return submit_few_rows(
-        exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k}, turned);
+    return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k}, turned);
   }
   submit_packed(exec, in, out);
 }
@@ -206,13 +210,12 @@ struct kernel<matmul_fn, cpu_tag> {
     // With alpha 0 nothing of a and b may be read: the product of no columns.
     index_t const k = alpha == number(0) ? 0 : a.extent(2);
     for (index_t i = 0; i < c.extent(0); ++i)
-      cpu::submit_product(
-          exec,
-          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
-                               b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
-          cpu::output<typename C::value_type, number, Epilogue>{c.data() + i * c.stride(0), c.stride(1), c.stride(2),
-                                                                alpha == number(0) ? number(1) : alpha, beta, false,
-                                                                epilogue});
+      cpu::submit_product(exec,
+                          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1),
+                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
+                          cpu::output<typename C::value_type, number, Epilogue>{
+                              c.data() + i * c.stride(0), c.stride(1), c.stride(2),
+                              alpha == number(0) ? number(1) : alpha, beta, false, epilogue});
   }
 };
 

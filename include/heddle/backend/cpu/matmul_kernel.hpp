@@ -23,6 +23,9 @@ inline constexpr index_t chain_depth = 4096;
 /// Chains of one element; at least one.
 HEDDLE_FN constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
 
+/// The multiple of `step` at or above x.
+HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
+
 /// The inputs of one product as kernels see them: raw pointers and 64-bit strides.
 template <class A>
 struct inputs {
@@ -66,6 +69,14 @@ inline constexpr index_t largest_tile_bytes = 14 * 2 * 64;
 
 namespace detail {
 
+/// The register tile in use.
+struct tile_size_body {
+  template <class Isa, class T>
+  HEDDLE_SHIM void operator()(Isa, T const&, index_t* const& mr, index_t* const& nr) const {
+    *mr = register_tile<Isa, T>::mr, *nr = register_tile<Isa, T>::nr;
+  }
+};
+
 template <class Tile, class T, class V, int... X>
 HEDDLE_SHIM void multiply_step(std::integer_sequence<int, X...>, V* acc, T const* a, V const* b) {
   ((acc[X] = fma(V::splat(a[X / Tile::nv]), b[X % Tile::nv], acc[X])), ...);
@@ -81,6 +92,11 @@ HEDDLE_SHIM void move(std::integer_sequence<int, X...>, V const* from, V* to) {
 template <class Tile, class V, class T, int... X>
 HEDDLE_SHIM void store_sums(std::integer_sequence<int, X...>, V const* acc, T* to, index_t pitch) {
   (acc[X].store(to + X / Tile::nv * pitch + X % Tile::nv * Tile::lanes), ...);
+}
+
+template <class Tile, class V, class T, int... X>
+HEDDLE_SHIM void load_tile(std::integer_sequence<int, X...>, T const* from, index_t pitch, V* acc) {
+  ((acc[X] = V::load(from + X / Tile::nv * pitch + X % Tile::nv * Tile::lanes)), ...);
 }
 
 /// One chain of a register tile: packed rows of a times nr columns of b whose steps are b_step apart, over `depth`

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul_pack.hpp>
+
+/// @file
+/// The CPU matrix product of few to many rows and a b that no cache holds: b is read once, in blocks that fit the L2
+/// cache, and the sums of a strip of columns wait there between blocks. While one block is multiplied the next one is
+/// asked for, a run of memory at a time.
+
+namespace heddle {
+namespace cpu {
+
+/// Rows up to which reading b once beats packing it for reuse.
+inline constexpr index_t streamed_rows = 256;
+
+/// How one product is streamed. Units: elements.
+struct stream_plan {
+  index_t mr = 0, nr = 0;     ///< the register tile
+  index_t nv = 0;             ///< its vectors
+  index_t tiles = 0;          ///< register tiles of rows
+  index_t strip = 0;          ///< columns of one strip, a multiple of nr
+  index_t steps = 0;          ///< steps of k in one block
+  bool in_place = false;      ///< b is not packed, except its last columns
+  bool along_columns = true;  ///< columns of b are adjacent in memory, otherwise steps of k
+};
+
+/// The rows of register tile i: full ones first; the last two share the rest, because a tile of one or two rows takes
+/// as long as one of four.
+HEDDLE_FN constexpr part row_tile(index_t m, index_t mr, index_t i) {
+  index_t const tiles = (m + mr - 1) / mr, full = tiles > 2 ? tiles - 2 : 0;
+  if (i < full) return {i * mr, mr};
+  part const rest = balanced_part(m - full * mr, tiles - full, i - full);
+  return {full * mr + rest.offset, rest.size};
+}
+
+/// The cuts of one product, by shape and number of workers.
+template <class I>
+HEDDLE_FN stream_plan plan_stream(I const& in, index_t mr, index_t nv, index_t nr, int workers) {
+  stream_plan plan;
+  plan.mr = mr, plan.nv = nv, plan.nr = nr, plan.tiles = (in.m + mr - 1) / mr;
+  plan.along_columns = in.b_column == 1;
+  // Packing pays where several register tiles read the same block: in place its lines compete for the ways of a cache.
+  plan.in_place = plan.along_columns && plan.tiles <= 2 && std::is_same_v<decltype(in.b), typename I::number const*>;
+  index_t const block = 32768 * 4 / static_cast<index_t>(sizeof(typename I::number));
+  plan.steps = plan.in_place ? (nv > 2 ? 16 : 32) : plan.along_columns ? block / 256 : block / 128;
+  index_t const strip = plan.in_place ? plan.steps * nr : block / plan.steps;
+  // Every worker takes as many strips as the others.
+  index_t const strips = round_up((in.n + strip - 1) / strip, workers);
+  plan.strip = round_up((in.n + strips - 1) / strips, nr);
+  while (plan.strip > 2 * nr && (in.n + plan.strip - 1) / plan.strip % workers != 0) plan.strip -= nr;
+  return plan;
+}
+
+/// Register tiles of few rows are wider, so that as many sums are under way.
+template <class Isa, class T, int Nv>
+struct stream_tile {
+  using base = register_tile<Isa, T>;
+  static constexpr int mr = base::mr, lanes = base::lanes, nv = Nv, nr = Nv * lanes;
+  static constexpr int registers = Isa::register_bytes == 64 ? 32 : 16;
+  /// Rows up to which the sums, a step of b and one broadcast fit the registers; even.
+  static constexpr int rows = (registers - 1 - Nv) / Nv / 2 * 2 < mr ? (registers - 1 - Nv) / Nv / 2 * 2 : mr;
+  using vector = typename base::vector;
+};
+/// Vectors of the widest tile for so many rows.
+template <class Isa, class T>
+HEDDLE_FN constexpr int stream_vectors(index_t rows) {
+  return rows <= stream_tile<Isa, T, 4>::rows ? 4 : rows <= stream_tile<Isa, T, 3>::rows ? 3 : 2;
+}
+
+namespace detail {
+
+/// The register tile for so many rows: its columns in vectors, rows at most, columns.
+struct panel_size_body {
+  template <class Isa, class T>
+  HEDDLE_SHIM void operator()(Isa, T const&, index_t const& m, index_t* const& nv, index_t* const& mr,
+                              index_t* const& nr) const {
+    *mr = register_tile<Isa, T>::mr;
+    *nv = m <= *mr ? stream_vectors<Isa, T>(m) : 2;
+    *nr = *nv * register_tile<Isa, T>::lanes;
+  }
+};
+
+template <class V, class T, int... X>
+HEDDLE_SHIM void load_vectors(std::integer_sequence<int, X...>, T const* from, V* to) {
+  ((to[X] = V::load(from + X * V::width)), ...);
+}
+
+/// One panel of a block of b under one register tile of rows.
+template <class T>
+struct panel_product {
+  T const* rows;     ///< packed rows of a, mr apart
+  index_t count;     ///< of them, at most mr
+  T const* columns;  ///< of b, nr of them
+  index_t step;      ///< between steps of k in b
+  index_t steps;
+  T* sums;
+  index_t pitch;  ///< between rows of sums
+  bool first;     ///< the sums start here
+};
+
+/// What is asked for meanwhile: lines of memory, each as long as b's share of `run` steps.
+struct lines_ahead {
+  char const* from;
+  index_t apart;  ///< bytes between lines
+  index_t run;
+};
+
+/// The sums of a panel. B is the type that b has in memory. Kept to one panel: with a loop over panels around it the
+/// compiler runs out of registers.
+template <class T, class B, int Nv>
+struct panel_body {
+  template <class Isa>
+  HEDDLE_SHIM void operator()(Isa, panel_product<T> const& x, lines_ahead const& ahead) const {
+    pick<stream_tile<Isa, T, Nv>::rows, stream_tile<Isa, T, Nv>>(x, ahead);
+  }
+
+ private:
+  /// The least even number of rows that the plan gives to this width.
+  template <class Tile>
+  static constexpr int least = Nv == 4   ? 2
+                               : Nv == 3 ? Tile::registers / 5 / 2 * 2 + 2
+                                         : Tile::mr / 2 + Tile::mr / 2 % 2;
+  template <int Rows, class Tile>
+  HEDDLE_SHIM void pick(panel_product<T> const& x, lines_ahead const& ahead) const {
+    if constexpr (Rows > least<Tile>)
+      if (x.count <= Rows - 2) return pick<Rows - 2, Tile>(x, ahead);
+    run<Rows, Tile>(x, ahead);
+  }
+
+  template <int Rows, class Tile>
+  HEDDLE_SHIM void run(panel_product<T> const& x, lines_ahead const& ahead) const {
+    using V = typename Tile::vector;
+    using all = std::make_integer_sequence<int, Rows * Tile::nv>;
+    constexpr int bytes = Tile::nr * static_cast<int>(sizeof(B));
+    V acc[Rows * Tile::nv];
+    if (x.first)
+      clear(all{}, acc);
+    else
+      load_tile<Tile>(all{}, x.sums, x.pitch, acc);
+    T const *a = x.rows, *b = x.columns;
+    char const* line = ahead.from;
+    index_t const step = x.step;
+    for (index_t left = x.steps; left > 0; left -= ahead.run, line += ahead.apart) {
+      char const* next = line;
+      for (index_t i = left < ahead.run ? left : ahead.run; i > 0; --i, a += Tile::mr, b += step, next += bytes) {
+        for (int at = 0; at < bytes; at += 64) __builtin_prefetch(next + at, 0, 2);
+        V right[Nv];
+        load_vectors(std::make_integer_sequence<int, Nv>{}, b, right);
+        multiply_step<Tile>(all{}, acc, a, right);
+      }
+    }
+    store_sums<Tile>(all{}, acc, x.sums, x.pitch);
+  }
+};
+
+/// The block that follows (k, col) in a strip of `columns` columns: what its first panel asks for, and how far the
+/// panels' shares lie apart.
+struct block_ahead {
+  lines_ahead first;
+  index_t share;
+};
+template <class I>
+HEDDLE_FN block_ahead block_after(I const& in, stream_plan const& plan, index_t k, index_t col, index_t columns) {
+  constexpr index_t size = sizeof(*in.b);
+  index_t const next = k + plan.steps < in.k ? k + plan.steps : 0, panels = (columns + plan.nr - 1) / plan.nr;
+  if (next == 0) col += columns;
+  char const* const from = reinterpret_cast<char const*>(in.b + next * in.b_step + col * in.b_column);
+  if (plan.along_columns) {
+    index_t const apart = in.b_step * size;
+    return {{from, apart, panels}, (plan.steps + panels - 1) / panels * apart};
+  }
+  index_t const apart = in.b_column * size, run = plan.steps / plan.nr;
+  return {{from, apart, run > 0 ? run : 1}, plan.nr * apart};
+}
+
+/// One block of a strip under all row tiles. `block` holds its packed panels from panel `whole` on.
+template <class B, class I>
+HEDDLE_FN void multiply_block(I const& in, I const& part, stream_plan const& plan, index_t k, index_t col,
+                              index_t columns, index_t whole, bool first, typename I::number const* rows,
+                              index_t rows_size, typename I::number const* block, typename I::number* sums) {
+  using T = typename I::number;
+  index_t const panels = (columns + plan.nr - 1) / plan.nr;
+  block_ahead const next = block_after(in, plan, k, col, columns);
+  for (index_t t = 0; t < plan.tiles; ++t) {
+    panel_product<T> x{rows + t * rows_size + k * plan.mr,
+                       row_tile(in.m, plan.mr, t).size,
+                       block,
+                       plan.nr,
+                       part.k,
+                       sums + t * plan.mr * plan.strip,
+                       plan.strip,
+                       first};
+    lines_ahead const nothing{reinterpret_cast<char const*>(x.rows), 0, part.k};
+    // The row tiles take turns, so that the requests are spread over the whole block.
+    for (index_t p = 0, turn = 0; p < panels; ++p, turn = turn + 1 == plan.tiles ? 0 : turn + 1, x.sums += plan.nr) {
+      x.columns = block + (p - whole) * plan.nr * part.k, x.step = plan.nr;
+      if constexpr (std::is_same_v<T, B>)
+        if (p < whole) x.columns = part.b + col + p * plan.nr, x.step = in.b_step;
+      lines_ahead const mine{next.first.from + p * next.share, next.first.apart, next.first.run};
+      lines_ahead const& ahead = turn == t ? mine : nothing;
+      if (plan.nv == 4)
+        dispatch_isa(panel_body<T, B, 4>{}, x, ahead);
+      else if (plan.nv == 3)
+        dispatch_isa(panel_body<T, B, 3>{}, x, ahead);
+      else
+        dispatch_isa(panel_body<T, B, 2>{}, x, ahead);
+    }
+  }
+}
+
+/// Packs one panel of a block.
+struct panel_pack_body {
+  template <class Isa, class I>
+  HEDDLE_SHIM void operator()(Isa, I const& in, index_t const& nv, typename I::number* const& to,
+                              index_t const& col) const {
+    if (nv == 4)
+      pack<stream_tile<Isa, typename I::number, 4>>(in, to, col);
+    else if (nv == 3)
+      pack<stream_tile<Isa, typename I::number, 3>>(in, to, col);
+    else
+      pack<stream_tile<Isa, typename I::number, 2>>(in, to, col);
+  }
+  template <class Tile, class I>
+  HEDDLE_SHIM void pack(I const& in, typename I::number* to, index_t col) const {
+    pack_lines<typename Tile::vector, Tile::nr>(in.b + col * in.b_column, in.b_column, in.b_step,
+                                                in.n - col < Tile::nr ? in.n - col : index_t{Tile::nr}, in.k, to);
+  }
+};
+
+/// One strip of columns [col, col + columns): all sums, to `sums`, tile by tile of `mr` rows, `strip` apart. `block`
+/// has room for a packed block.
+template <class I>
+HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, typename I::number const* rows, index_t rows_size,
+                         typename I::number* sums, typename I::number* block, index_t col, index_t columns) {
+  using T = typename I::number;
+  using B = std::remove_cv_t<std::remove_pointer_t<decltype(in.b)>>;
+  index_t const pieces = pieces_of(in.k), panels = (columns + plan.nr - 1) / plan.nr;
+  index_t const whole = plan.in_place ? columns / plan.nr : 0, slot_size = plan.tiles * plan.mr * plan.strip;
+  tree_accumulate tree(pieces, 0, pieces);
+  for (index_t piece = 0; piece < pieces; ++piece) {
+    int slot = tree.next_slot();
+    T* const mine = sums + slot * slot_size;
+    index_t const from = piece * chain_depth, to = in.k - from < chain_depth ? in.k : from + chain_depth;
+    for (index_t k = from; k < to || k == from; k += plan.steps) {
+      I part = in;
+      part.b += k * in.b_step, part.k = to - k < plan.steps ? to - k : plan.steps;
+      index_t const panel_size = plan.nr * part.k;
+      for (index_t p = whole; p < panels; ++p)
+        dispatch_isa(panel_pack_body{}, part, plan.nv, block + (p - whole) * panel_size, col + p * plan.nr);
+      multiply_block<B>(in, part, plan, k, col, columns, whole, k == from, rows, rows_size, block, mine);
+    }
+    for (int merges = tree.push(); merges > 0; --merges, --slot)
+      dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * slot_size), sums + (slot - 1) * slot_size,
+                   slot_size);
+  }
+}
+
+}  // namespace detail
+
+/// Submits a product whose b is read once.
+template <class E, class I, class O>
+HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out) {
+  using T = typename I::number;
+  index_t mr = 0, nv = 0, nr = 0;
+  dispatch_isa(detail::panel_size_body{}, T{}, in.m, &nv, &mr, &nr);
+  stream_plan const plan = plan_stream(in, mr, nv, nr, exec.concurrency());
+  constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
+  index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = pieces_of(in.k);
+  index_t const sums_size = tree_slots(pieces, 0, pieces) * plan.tiles * mr * plan.strip;
+  index_t const block_size = (plan.in_place ? nr : plan.strip) * plan.steps + beyond, workers = exec.concurrency();
+  scratch_frame<E> frame(exec);
+  T* const rows = frame.template take<T>(plan.tiles * rows_size);
+  T* const sums = frame.template take<T>(workers * sums_size);
+  T* const blocks = frame.template take<T>(workers * block_size);
+  exec.for_each_tile(plan.tiles, [=](index_t t, int) {
+    part const r = row_tile(in.m, mr, t);
+    dispatch_isa(detail::pack_rows_body{}, in, rows + t * rows_size, r.offset, r.offset + r.size);
+  });
+  exec.for_each_tile((in.n + plan.strip - 1) / plan.strip, [=](index_t strip, int worker) {
+    index_t const col = strip * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
+    T* const mine = sums + worker * sums_size;
+    detail::sum_strip(in, plan, rows, rows_size, mine, blocks + worker * block_size, col, columns);
+    for (index_t t = 0; t < plan.tiles; ++t) {
+      part const r = row_tile(in.m, mr, t);
+      dispatch_isa(detail::store_body{}, out, static_cast<T const*>(mine + t * mr * plan.strip), plan.strip, r.offset,
+                   r.size, col, columns);
+    }
+  });
+}
+
+}  // namespace cpu
+}  // namespace heddle
