@@ -24,6 +24,7 @@
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
+#include <heddle/backend/cpu/matmul_stream.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cpu/tile_mma.hpp>
 #include <heddle/backend/cpu/tile_operands.hpp>
