@@ -14,9 +14,6 @@
 namespace heddle {
 namespace cpu {
 
-/// Depth up to which writing c costs more than reading b again.
-inline constexpr index_t short_depth = 64;
-
 /// How one product is cut. Units: elements, except where the name says bytes.
 struct matmul_plan {
   index_t mr = 0, nr = 0;    ///< the register tile
