@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds tests/bits with several compilers and flags, runs it under every instruction set, and compares the hashes."""
+"""Builds tests/bits with several compilers and flags, runs it under every instruction set and with one to four threads,
+and compares the hashes."""
 import os
 import pathlib
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import tempfile
 
 from compiler import each
-from tree import ROOT, fail, finish
+from tree import ROOT, fail, failed, finish
 
 # The first is what the others are compared with. -O0 builds have the baseline only; one of them per compiler is enough.
 VARIANTS = [
@@ -23,6 +24,7 @@ VARIANTS = [
     ("aarch64-linux-gnu-g++", "-std=c++20 -O2 -static"),
 ]
 SETS = ("baseline", "avx2", "avx512", "avx512_bf16")
+THREADS = (1, 2, 3, 4)  # more than one for the first variant only: the flags change nothing there
 
 
 def build(job):
@@ -42,9 +44,9 @@ def link(job):
 
 def run(job):
     """What the program prints, or None where the machine lacks the set."""
-    program, emulator, instruction_set = job
+    program, emulator, instruction_set, threads = job
     environment = dict(os.environ, HEDDLE_ISA=instruction_set)
-    result = subprocess.run([*emulator, str(program)], capture_output=True, text=True, env=environment)
+    result = subprocess.run([*emulator, str(program), str(threads)], capture_output=True, text=True, env=environment)
     if result.returncode and "this machine has no" in result.stderr:
         return None
     if result.returncode:
@@ -71,8 +73,9 @@ def outputs(sources, folder):
         links.append((compiler, flags, objects, program))
         emulator = ["qemu-aarch64"] if compiler.startswith("aarch64") else []
         for instruction_set in ("baseline",) if emulator or "-O0" in flags else SETS:
-            runs.append((program, emulator, instruction_set))
-            names.append(f"{compiler} {flags}, {instruction_set}")
+            for threads in THREADS if index == 0 and instruction_set != "baseline" else THREADS[:1]:
+                runs.append((program, emulator, instruction_set, threads))
+                names.append(f"{compiler} {flags}, {instruction_set}, threads: {threads}")
     failed = [(f"{job[0]} {job[1]}, build", lines) for job, lines in zip(builds, each(build, builds)) if lines]
     if failed:
         return failed
@@ -93,6 +96,7 @@ def main():
             for got, wanted in zip(lines + [""] * len(expected), expected):
                 if got != wanted:
                     fail("tests/bits", 0, f"{what}: {got or 'nothing'} for {wanted}")
+    print(f"evidence bits.compilers {0 if failed() else 1} bool")
     finish("bits", compared)
 
 

@@ -16,6 +16,11 @@ def fail(path, line, text):
     _faults.append(f"{path}:{line}: {text}")
 
 
+def failed():
+    """Whether a violation was reported."""
+    return bool(_faults)
+
+
 def finish(name, looked_at):
     """Prints every violation and one result line, and ends the program."""
     for fault in _faults:

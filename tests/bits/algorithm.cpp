@@ -4,7 +4,6 @@
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
-#include <heddle/exec/serial_executor.hpp>
 
 namespace {
 
@@ -12,7 +11,7 @@ using namespace heddle;
 using test::array;
 
 test::section const algorithm_section("algorithm", [] {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   dims<1> const n(3 * 4096 + 77), one(1);  // blocks, and an odd rest
   array<float, 1> x(n, 1), running(n), total(one), square(one);
   reduce(exec, x.v, total.v, plus<float>{});

@@ -7,7 +7,6 @@
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
 #include <heddle/core/bf16.hpp>
-#include <heddle/exec/serial_executor.hpp>
 
 #include <string>
 
@@ -19,7 +18,7 @@ using test::array;
 template <class T, class Mask = attention::causal>
 void attend(std::string const& name, attention::options<Mask> const& o = {}) {
   using number = accumulator_t<T>;
-  serial_executor exec;
+  threads_executor exec(test::threads);
   dims<3> const queries(70, 4, 24), keys(150, 2, 24), values(150, 2, 9), outputs(70, 4, 9);
   dims<2> const rows(4, 70);
   array<T, 3> q(queries, 1), k(keys, 2), v(values, 3), dout(outputs, 4);

@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// A program that prints one hash per operation: `<operation> <hash>`. cmake/checks/bits.py builds it with several
-/// compilers and flags, runs it under every instruction set, and compares what it prints. Each file of this folder
-/// registers the operations of one folder of include/heddle.
+/// A program that prints one hash per operation: `<operation> <hash>`. Its argument is the number of threads.
+/// cmake/checks/bits.py builds it with several compilers and flags, runs it under every instruction set, and compares
+/// what it prints. Each file of this folder registers the operations of one folder of include/heddle.
 
 #include <heddle/core/tensor_view.hpp>
+#include <heddle/exec/threads_executor.hpp>
 
 #include <support/random.hpp>
 
@@ -15,6 +16,9 @@
 #include <vector>
 
 namespace heddle::test {
+
+/// Of the executors that the operations run on; set by main.
+inline int threads = 1;
 
 /// A dense array with a view, filled from a seed.
 template <class T, std::size_t Rank>

@@ -3,7 +3,6 @@
 
 #include <heddle/comm/reductions.hpp>
 #include <heddle/comm/transport/thread.hpp>
-#include <heddle/exec/serial_executor.hpp>
 
 #include <string>
 
@@ -16,7 +15,7 @@ void reduce_over(int ranks) {
   dims<1> const n(4099);
   array<float, 1> result(n);
   run_ranks(ranks, [&](thread_communicator& comm) {
-    serial_executor exec;
+    threads_executor exec(test::threads);
     array<float, 1> mine(n, static_cast<std::uint64_t>(comm.rank()) + 1), sum_of(n);
     all_reduce(comm, exec, mine.v, sum_of.v);
     exec.synchronize();

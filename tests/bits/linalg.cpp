@@ -2,7 +2,6 @@
 #include "bits.hpp"
 
 #include <heddle/backend/cpu/matmul.hpp>
-#include <heddle/exec/serial_executor.hpp>
 #include <heddle/linalg/matmul.hpp>
 
 namespace {
@@ -12,7 +11,7 @@ using test::array;
 
 template <class T>
 void product(char const* name) {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   array<T, 2> a(dims<2>(37, 129), 1), b(dims<2>(129, 71), 2), c(dims<2>(37, 71));
   matmul(exec, view<T const, 2>(a.v), view<T const, 2>(b.v), c.v);
   exec.synchronize();

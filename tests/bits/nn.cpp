@@ -2,7 +2,6 @@
 #include "bits.hpp"
 
 #include <heddle/backend/cpu/tile_context.hpp>
-#include <heddle/exec/serial_executor.hpp>
 #include <heddle/nn/softmax.hpp>
 
 namespace {
@@ -12,7 +11,7 @@ using test::array;
 
 template <class T>
 void softmax(char const* name) {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   dims<2> const e(5, 4223);  // a block of 4096 and an odd rest
   array<T, 2> x(e, 1, -30, 30), y(e);
   nn::softmax(exec, view<T const, 2>(x.v), y.v);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bits.hpp"
 
-#include <heddle/exec/serial_executor.hpp>
 #include <heddle/optim/adam.hpp>
 #include <heddle/optim/sgd.hpp>
 
@@ -12,7 +11,7 @@ using test::array;
 
 template <class T>
 void adam(char const* name) {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   dims<1> const e(1000);
   array<T, 1> p(e, 1), g(e, 2), m(e), v(e);
   index_t applied = 0;
