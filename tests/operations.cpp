@@ -6,6 +6,9 @@
 #include <heddle/algorithm/for_each.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/search.hpp>
+#include <heddle/algorithm/sort_by.hpp>
+#include <heddle/algorithm/top_k.hpp>
 #include <heddle/attention/merge.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/core/bf16.hpp>
@@ -208,6 +211,32 @@ TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by
   expect_work(exec, 1, 8, 0, [&](auto& e) { reduce(e, m.vector<float const>(0), one, add); });
   expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { inclusive_scan(e, x, y, add); });
   expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { exclusive_scan(e, x, y, add); });
+}
+
+TEMPLATE_LIST_TEST_CASE("sorts and searches say what they move and do, part by part", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 2 * 4096 + 1, blocks = 3, large = 40000;
+  auto const x = m.vector<float>(n), y = m.vector<float>(n), twice = m.vector<float>(2 * n);
+  auto const at = m.vector<std::int64_t>(n), one = m.vector<std::int64_t>(1);
+  auto const a = m.vector<float>(large), b = m.vector<float>(large);
+  expect_work(exec, 1, 8 * n, 0, [&](auto& e) { heddle::sort(e, x, y); });
+  expect_work(exec, 1, 24 * n, 0, [&](auto& e) { sort_pairs(e, x, y, at, at); });
+  expect_work(exec, 6, (4 + 8 + 8) * large, 0, [&](auto& e) { heddle::sort(e, a, b); });
+  expect_work(exec, 2, 16 * n + 24 * n, 0, [&](auto& e) { argsort(e, x, at); });
+  auto const less = [](float l, float r) { return l < r; };
+  expect_work(exec, 3, 3 * 8 * n, 0, [&](auto& e) { sort_by(e, x, y, less); });
+  expect_work(exec, 1, 16 * n, 0, [&](auto& e) { heddle::merge(e, x, y, twice); });
+  expect_work(exec, 1, 16 * n, 14 * n, [&](auto& e) { lower_bound(e, x, y, at); });
+  expect_work(exec, 2, 4 * n + 16 * blocks + 8, n, [&](auto& e) { max_element(e, x, one); });
+  auto const positive = [](float v) { return v > 0; };
+  expect_work(exec, 2, 4 * n + 16 * blocks + 8, n, [&](auto& e) { count_if(e, x, one, positive); });
+  auto const rows = m.matrix<float>(5, 200), best = m.matrix<float>(5, 7), most = m.matrix<float>(5, 100);
+  auto const best_at = m.matrix<std::int64_t>(5, 7), most_at = m.matrix<std::int64_t>(5, 100);
+  expect_work(exec, 1, 5 * (4 * 200 + 12 * 7), 1000, [&](auto& e) { top_k(e, rows, best, best_at); });
+  expect_work(exec, 1, 5 * (4 * 200 + 12 * 100), 1000, [&](auto& e) { top_k(e, rows, most, most_at); });
+  expect_work(exec, 8, 3 * 4 * n, 0, [&](auto& e) { select_kth(e, x, 5, m.vector<float>(1)); });
 }
 
 TEMPLATE_LIST_TEST_CASE("products say what they move and do", "[operations]", cases) {

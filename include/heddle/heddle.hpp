@@ -7,8 +7,13 @@
 
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/merge.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/search.hpp>
+#include <heddle/algorithm/sort.hpp>
+#include <heddle/algorithm/sort_by.hpp>
+#include <heddle/algorithm/top_k.hpp>
 #include <heddle/algorithm/transform.hpp>
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
@@ -30,6 +35,7 @@
 #include <heddle/backend/cpu/tile_mma.hpp>
 #include <heddle/backend/cpu/tile_operands.hpp>
 #include <heddle/backend/cpu/tile_reduce.hpp>
+#include <heddle/backend/cpu/top_k.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/checkpoint/atomic_file.hpp>

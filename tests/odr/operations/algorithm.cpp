@@ -3,6 +3,9 @@
 #include <heddle/algorithm/for_each.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/search.hpp>
+#include <heddle/algorithm/sort_by.hpp>
+#include <heddle/algorithm/top_k.hpp>
 #include <heddle/algorithm/transform.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/core/bf16.hpp>
@@ -29,4 +32,17 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
   inclusive_scan(exec, x, y, multiplies<float>{}, 1.0f);
   exclusive_scan(exec, x, y, monoid_of{0.0f, [](float a, float b) { return a + b; }});
   exclusive_scan(exec, x, y, maximum<float>{}, 0.0f);
+  view<std::int64_t, 1> const places(reinterpret_cast<std::int64_t*>(wide), dims<1>(1));
+  view<std::int32_t, 1> const at(reinterpret_cast<std::int32_t*>(memory + 16), dims<1>(8));
+  heddle::sort(exec, x, y);
+  sort_pairs(exec, h, h, x, y);
+  sort_by(exec, x, y, [](float a, float b) { return b < a; });
+  argsort(exec, x, at);
+  argsort(exec, x, at, [](float a, float b) { return b < a; });
+  merge(exec, x, view<float, 1>(memory, dims<1>(0)), y);
+  lower_bound(exec, x, y, at);
+  find_if(exec, x, places, [](float a) { return a > 1; });
+  max_element(exec, x, places);
+  top_k(exec, m, m, view<std::int32_t, 2>(at.data(), dims<2>(2, 4)));
+  select_kth(exec, x, 3, view<float, 1>(memory, dims<1>(1)));
 }
