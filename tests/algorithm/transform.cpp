@@ -77,5 +77,12 @@ TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::
     setup.exec.synchronize();
     REQUIRE(calls == std::vector<int>(n, 1));
   }
+  for (index_t grain : {1, 7, 1000, 20000}) {
+    std::vector<int> calls(1001, 0);
+    for_each(setup.exec, 1001, [to = calls.data()](index_t i) { ++to[i]; }, grain);
+    setup.exec.synchronize();
+    REQUIRE(calls == std::vector<int>(1001, 1));
+  }
   REQUIRE_THROWS_AS(for_each(setup.exec, -1, [](index_t) {}), contract_error);
+  REQUIRE_THROWS_AS(for_each(setup.exec, 1, [](index_t) {}, 0), contract_error);
 }
