@@ -45,9 +45,10 @@ test::section const numeric_section("algorithm.numeric", [] {
 });
 
 template <class T>
-void print_transform(char const* operation, index_t n) {
+void print_transform(char const* operation, char const* real_operation, index_t n) {
   serial_executor exec;
-  array<T, 1> x(dims<1>(2 * n), 1), y(dims<1>(2 * n)), real(dims<1>(n)), half(dims<1>(2 * (n / 2 + 1)));
+  dims<1> const pair(2 * n), one(n), part(2 * (n / 2 + 1));
+  array<T, 1> x(pair, 1), y(pair), real(one), half(part);
   auto const pairs = [](array<T, 1>& of) {
     return view<complex<T>, 1>(reinterpret_cast<complex<T>*>(of.data.data()), dims<1>(of.v.extent(0) / 2));
   };
@@ -59,15 +60,15 @@ void print_transform(char const* operation, index_t n) {
   irfft(exec, real_plan, pairs(half), real.v);
   exec.synchronize();
   test::print_bits(operation, y);
-  test::print_bits(operation, real);
+  test::print_bits(real_operation, real);
 }
 
 test::section const transform_section("algorithm.transforms", [] {
-  print_transform<float>("algorithm.fft.f32.1024", 1024);
-  print_transform<float>("algorithm.fft.f32.210", 210);
-  print_transform<float>("algorithm.fft.f32.74", 74);
-  print_transform<double>("algorithm.fft.f64.45", 45);
-  print_transform<double>("algorithm.fft.f64.968", 968);
+  print_transform<float>("algorithm.fft.f32.1024", "algorithm.rfft.f32.1024", 1024);
+  print_transform<float>("algorithm.fft.f32.210", "algorithm.rfft.f32.210", 210);
+  print_transform<float>("algorithm.fft.f32.74", "algorithm.rfft.f32.74", 74);
+  print_transform<double>("algorithm.fft.f64.45", "algorithm.rfft.f64.45", 45);
+  print_transform<double>("algorithm.fft.f64.968", "algorithm.rfft.f64.968", 968);
 });
 
 test::section const algorithm_section("algorithm", [] {

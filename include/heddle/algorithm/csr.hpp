@@ -52,8 +52,9 @@ struct csr_report {
   static constexpr index_t most = 16;
 
   item items[most];
-  index_t count = 0;  ///< of all faults
+  index_t count;  ///< of all faults
 
+  HEDDLE_FN csr_report() noexcept : items{}, count(0) {}
   HEDDLE_FN explicit operator bool() const noexcept { return count == 0; }
   HEDDLE_FN index_t kept() const noexcept { return count < most ? count : most; }
   HEDDLE_FN void add(csr_fault what, index_t position, index_t value) noexcept {

@@ -75,7 +75,8 @@ HEDDLE_FN void fft_complex(E& exec, fft_plan<T> const& plan, In const& in, Out c
 /// Types: complex<float> or complex<double>, as the plan. Pre: in and out overlap nowhere, or exactly (in place).
 /// Complexity: O(n log n) for every n: passes of radix 8, 4, 2 and of the odd primes up to 31 (those above 5 as sums),
 /// and, where n has a larger prime factor, two transforms of at least 2 n - 1 points. Sync: submits; the plan stays
-/// alive until the queue has passed. Memory: about one copy of the rows (on CPUs; two elsewhere), of the arena.
+/// alive until the queue has passed. Memory: about one copy of the rows on CPUs, two elsewhere, of the
+/// arena; up to eight where n has a prime factor above 31.
 /// Determinism: the same bits on every backend, for any number of workers, and for a row alone or among others.
 /// Numerics: no scale is applied. The relative error in the 2-norm is at most (6 log2(n) + 6) u where n has no prime
 /// factor above 5, u the unit roundoff.

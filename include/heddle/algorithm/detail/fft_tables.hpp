@@ -43,10 +43,12 @@ HEDDLE_FN fft_root fft_root_of(index_t k, index_t n) {
 /// pairs; then the factors W^(p k) for k = 1 ... r - 1, p after p, as (re, im, -im); none where m = 1.
 template <class T>
 struct fft_line {
-  index_t length = 1;
-  int passes = 0;
-  std::uint8_t radix[32] = {};
-  T const* table = nullptr;
+  index_t length;
+  int passes;
+  std::uint8_t radix[32];
+  T const* table;
+
+  HEDDLE_FN fft_line() noexcept : length(1), passes(0), radix{}, table(nullptr) {}
 };
 
 /// One pass of a line.
@@ -78,16 +80,19 @@ template <class T>
 struct fft_tables {
   static constexpr index_t group = 64 / static_cast<int>(sizeof(T));  ///< columns that share a factor
 
-  index_t n = 1, n1 = 1, n2 = 1;
+  index_t n, n1, n2;
   fft_line<T> first, second;  ///< over n1 and over n2; the second has no passes where n2 = 1
   /// The factor of (k1, column) is lane[k1][column mod group] times shared[column / group][k1]: `group` real parts,
   /// then as many imaginary ones; and (re, im, -im).
-  T const *lane = nullptr, *shared = nullptr;
+  T const *lane, *shared;
 
   /// Where n has a prime factor above 31: a convolution by transforms of inner->n points. chirp(j) = exp(-pi i j^2 /
   /// n); spectrum is the transform of its conjugate, over inner->n. In pairs.
-  fft_tables const* inner = nullptr;
-  T const *chirp = nullptr, *spectrum = nullptr;
+  fft_tables const* inner;
+  T const *chirp, *spectrum;
+
+  HEDDLE_FN fft_tables() noexcept
+      : n(1), n1(1), n2(1), lane(nullptr), shared(nullptr), inner(nullptr), chirp(nullptr), spectrum(nullptr) {}
 };
 
 HEDDLE_FN bool fft_has_small_factors(index_t n) {
