@@ -5,11 +5,17 @@
 /// Everything that needs no third party, with the cpu backend; report/ is left out. For short compile times include
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/algorithm/views.hpp>
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
 #include <heddle/attention/layer.hpp>
