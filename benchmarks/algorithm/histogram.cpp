@@ -12,6 +12,7 @@
 #include <support/contest.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace heddle;
@@ -48,7 +49,6 @@ int main(int argc, char** argv) {
   index_t const n = quick ? index_t{1} << 20 : index_t{1} << 24;
   int const runs = quick ? 3 : 15;
   double const bytes = ratio<std::uint8_t>("one byte", n, runs, bench::peers::count_u8);
-  double const words = ratio<std::uint32_t>("four bytes", n, runs, bench::peers::count_u32);
+  ratio<std::uint32_t>("four bytes", n, runs, bench::peers::count_u32);
   std::printf("evidence histogram %.3f ratio\n", bytes);
-  std::printf("evidence histogram.u32 %.3f ratio\n", words);
 }

@@ -56,8 +56,7 @@ HEDDLE_FN void histogram_to(E& exec, V const& in, F const& f, view<index_t, 1> c
   scratch_frame<E> frame(exec);
   std::uint32_t* const tables = frame.template take<std::uint32_t>(checked_product(cut.parts, row));
   if (cut.parts > 0)
-    tile::run(exec, count_program<bin_of_value<source_t<V>, F>>{
-                        {source_of(in), f}, cut, all_bins, tables, "histogram.count"});
+    tile::run(exec, count_program<source_t<V>, F>{source_of(in), f, cut, all_bins, tables, "histogram.count"});
   tile::run(exec, merge_counts_program{tables, cut.parts, row, counts.extent(0), all_bins, counts, outside});
 }
 

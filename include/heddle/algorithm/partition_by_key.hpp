@@ -77,7 +77,7 @@ template <class Source, class I>
 struct partition_write_program {
   using plain = void;
   using key = typename Source::value_type;
-  static constexpr index_t chunk = 16384, most_keys = 2048;
+  static constexpr index_t chunk = 32768, most_keys = 2048;
 
   Source source;
   even_parts cut;
@@ -112,54 +112,89 @@ struct partition_write_program {
   }
 
  private:
+  // Keys were checked when they were counted; what is none of them was -1.
+  template <class From>
+  struct known_bin {
+    From const& from;
+    std::uint64_t keys;
+
+    HEDDLE_HD_FN index_t operator()(index_t i) const {
+      std::uint64_t const k = static_cast<std::uint64_t>(from(i));
+      return static_cast<index_t>(k < keys ? k : keys);
+    }
+  };
+
   template <bool Inverse>
   HEDDLE_HD_FN void write(index_t part) const {
     index_t* const next = starts + part * 2 * (keys + 1);
-    index_t const end = cut.end(part);
-    if (keys > most_keys)
-      write_directly<Inverse>(next, cut.first(part), end);
-    else
-      for (index_t i = cut.first(part); i < end; i += chunk)
-        write_chunk<Inverse>(part, next, i, end - i < chunk ? end : i + chunk);
+    with_adjacent(source, [&](auto const& from) {
+      known_bin<std::remove_cvref_t<decltype(from)>> const bin{from, static_cast<std::uint64_t>(keys)};
+      index_t const end = cut.end(part);
+      if (keys > most_keys)
+        write_directly<Inverse>(bin, next, cut.first(part), end);
+      else
+        for (index_t i = cut.first(part); i < end; i += chunk)
+          write_chunk<Inverse>(bin, part, next, i, end - i < chunk ? end : i + chunk);
+    });
   }
 
-  template <bool Inverse>
-  HEDDLE_HD_FN void write_directly(index_t* next, index_t first, index_t end) const {
-    key_bin<key> const bin_of{keys};
+  template <bool Inverse, class Bin>
+  HEDDLE_HD_FN void write_directly(Bin const& bin_of, index_t* next, index_t first, index_t end) const {
     for (index_t i = first; i < end; ++i) {
-      index_t const bin = bin_of(source(i)), at = next[bin]++;
+      index_t const bin = bin_of(i), at = next[bin]++;
       permutation.data()[at * permutation.stride(0)] = static_cast<I>(bin < keys ? i : -1);
       if constexpr (Inverse) inverse.data()[i * inverse.stride(0)] = static_cast<I>(bin < keys ? at : -1);
     }
   }
 
-  template <bool Inverse>
-  HEDDLE_HD_FN void write_chunk(index_t part, index_t* next, index_t first, index_t end) const {
-    index_t const bins = keys + 1;
-    std::uint32_t *const at = tables + part * 4 * bins, *const length = at + bins;
+  // A chunk goes in four quarters at once, each with a table of its own, so that equal keys don't wait for each other.
+  template <bool Inverse, class Bin>
+  HEDDLE_HD_FN void write_chunk(Bin const& bin, index_t part, index_t* next, index_t first, index_t end) const {
+    index_t const bins = keys + 1, quarter = (end - first) / 4;
+    std::uint32_t* const a = tables + part * 4 * bins;
+    std::uint32_t *const b = a + bins, *const c = b + bins, *const d = c + bins;
+    for (index_t k = 0; k < 4 * bins; ++k) a[k] = 0;
+    index_t const second = first + quarter, third = second + quarter, fourth = third + quarter;
+    for (index_t j = 0; j < quarter; ++j)
+      ++a[bin(first + j)], ++b[bin(second + j)], ++c[bin(third + j)], ++d[bin(fourth + j)];
+    for (index_t i = fourth + quarter; i < end; ++i) ++d[bin(i)];
     index_t* const shift = next + bins;  // from a position in the chunk to one in the permutation
+    make_positions(a, next, shift);
     I* const local = sorted + part * chunk;
-    count_into_tables(bin_of_value<Source, key_bin<key>>{source, {keys}}, bins, at, first, end);
-    std::uint32_t before = 0;
-    for (index_t b = 0; b < bins; ++b) {
-      std::uint32_t const count = at[b];
-      at[b] = before;
-      length[b] = count;
-      shift[b] = next[b] - before;
-      before += count;
-    }
-    key_bin<key> const bin_of{keys};
-    for (index_t i = first; i < end; ++i) {
-      index_t const bin = bin_of(source(i)), to = at[bin]++;
+    auto const put = [&](std::uint32_t* at, index_t i) {
+      index_t const k = bin(i), to = at[k]++;
       local[to] = static_cast<I>(i);
-      if constexpr (Inverse) inverse.data()[i * inverse.stride(0)] = static_cast<I>(bin < keys ? to + shift[bin] : -1);
+      if constexpr (Inverse) inverse.data()[i * inverse.stride(0)] = static_cast<I>(k < keys ? to + shift[k] : -1);
+    };
+    for (index_t j = 0; j < quarter; ++j) put(a, first + j), put(b, second + j), put(c, third + j), put(d, fourth + j);
+    for (index_t i = fourth + quarter; i < end; ++i) put(d, i);
+    copy_out(d, local, next);
+  }
+
+  // From the counts of the quarters to where each puts its first element of every key.
+  HEDDLE_HD_FN void make_positions(std::uint32_t* counts, index_t const* next, index_t* shift) const {
+    index_t const bins = keys + 1;
+    std::uint32_t before = 0;
+    for (index_t k = 0; k < bins; ++k) {
+      shift[k] = next[k] - before;
+      for (int q = 0; q < 4; ++q) {
+        std::uint32_t const count = counts[q * bins + k];
+        counts[q * bins + k] = before;
+        before += count;
+      }
     }
-    for (index_t b = 0; b < bins; ++b) {
-      if (b < keys)
-        copy_run(next[b], local + (at[b] - length[b]), length[b]);
+  }
+  // ends[k] is where key k ends in the chunk.
+  HEDDLE_HD_FN void copy_out(std::uint32_t const* ends, I const* local, index_t* next) const {
+    std::uint32_t from = 0;
+    for (index_t k = 0; k <= keys; ++k) {
+      index_t const n = ends[k] - from;
+      if (k < keys)
+        copy_run(next[k], local + from, n);
       else
-        for (index_t i = 0; i < length[b]; ++i) permutation.data()[(next[b] + i) * permutation.stride(0)] = I(-1);
-      next[b] += length[b];
+        for (index_t i = 0; i < n; ++i) permutation.data()[(next[k] + i) * permutation.stride(0)] = I(-1);
+      next[k] += n;
+      from = ends[k];
     }
   }
   HEDDLE_HD_FN void copy_run(index_t to, I const* from, index_t n) const {
@@ -186,7 +221,7 @@ concept wide_output = vector_view<V> && writable_view<V> && std::same_as<typenam
 /// Post: permutation[offsets[k] + j] is the index of the j-th element with key k, in input order; behind offsets[E]
 /// it is -1. inverse[i] is the position of element i in permutation, -1 where it was dropped.
 /// Errors: contract_error from the work for any other key. Complexity: reads twice, writes once; fast for E up to
-/// thousands. Sync: submits. Memory: 32 bytes per key and 16384 indices for each part, up to four parts per worker, of
+/// thousands. Sync: submits. Memory: 32 bytes per key and 32768 indices for each part, up to four parts per worker, of
 /// the arena.
 /// Determinism: exact.
 struct partition_by_key_fn {
@@ -230,8 +265,8 @@ struct partition_by_key_fn {
     I* const sorted = frame.template take<I>(count > write::most_keys ? 0 : cut.parts * write::chunk);
     source const from = detail::source_of(keys);
     if (n > 0)
-      tile::run(exec, detail::count_program<detail::bin_of_value<source, bin>>{
-                          {from, bin{count}}, cut, count + 1, tables, "partition_by_key.count"});
+      tile::run(exec,
+                detail::count_program<source, bin>{from, bin{count}, cut, count + 1, tables, "partition_by_key.count"});
     tile::run(exec, detail::partition_offsets_program<index_t>{tables, cut.parts, row, count, starts, counts, offsets,
                                                                dropped.data()});
     if (n > 0) tile::run(exec, write{from, cut, count, tables, starts, sorted, permutation, inverse});

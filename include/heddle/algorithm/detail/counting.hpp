@@ -40,6 +40,12 @@ HEDDLE_FN constexpr even_parts cut_for_bins(index_t n, index_t bins, int workers
   return cut_evenly(n, index_t{4} * workers, table > 16384 ? table : index_t{16384});
 }
 
+/// Adds up the tables that stand behind the first into it.
+HEDDLE_HD_FN void add_tables(std::uint32_t* table, index_t bins) {
+  for (index_t copy = 1; copy < tables_for(bins); ++copy)
+    for (index_t b = 0; b < bins; ++b) table[b] += table[copy * bins + b];
+}
+
 /// table[b] = how many i in [first, end) have bin(i) == b; the tables behind it are room.
 HEDDLE_DEVICE_PASS_QUIET
 template <class Bin>
@@ -49,22 +55,70 @@ HEDDLE_HD_FN void count_into_tables(Bin const& bin, index_t bins, std::uint32_t*
   index_t i = first;
   if (copies == 4) {
     std::uint32_t *const second = table + bins, *const third = second + bins, *const fourth = third + bins;
-    for (; i + 4 <= end; i += 4) {
+    for (; i + 8 <= end; i += 8) {
       index_t const a = bin(i), b = bin(i + 1), c = bin(i + 2), d = bin(i + 3);
+      index_t const e = bin(i + 4), f = bin(i + 5), g = bin(i + 6), h = bin(i + 7);
       ++table[a], ++second[b], ++third[c], ++fourth[d];
+      ++table[e], ++second[f], ++third[g], ++fourth[h];
     }
   }
   for (; i < end; ++i) ++table[bin(i)];
-  for (index_t copy = 1; copy < copies; ++copy)
-    for (index_t b = 0; b < bins; ++b) table[b] += table[copy * bins + b];
+  add_tables(table, bins);
 }
 
-/// tables[part][bin] = how many elements of a part have bin(i) == bin. Every bin(i) is in [0, bins).
-template <class Bin>
+/// The same for elements of one byte: counted by what they are, so that f is asked once for each of 256 values.
+HEDDLE_DEVICE_PASS_QUIET
+template <class T, class F>
+HEDDLE_HD_FN void count_bytes(adjacent_source<T> const& source, F const& f, index_t bins, std::uint32_t* table,
+                              index_t first, index_t end) {
+  std::uint32_t values[4 * 256];
+  count_into_tables([&](index_t i) { return index_t{static_cast<std::uint8_t>(source(i))}; }, 256, values, first, end);
+  for (index_t b = 0; b < bins; ++b) table[b] = 0;
+  for (int v = 0; v < 256; ++v)
+    if (values[v] > 0) table[f(tile::widen(static_cast<T>(v)))] += values[v];
+}
+
+/// The bin of element i: a function of its value.
+template <class Source, class F>
+struct bin_of_value {
+  Source source;
+  F f;
+
+  HEDDLE_DEVICE_PASS_QUIET
+  HEDDLE_HD_FN index_t operator()(index_t i) const { return f(tile::widen(source(i))); }
+};
+
+/// Into tables, the bins f(element) of elements [first, end).
+template <class F>
+struct count_values {
+  F const& f;
+  index_t bins;
+  std::uint32_t* table;
+  index_t first, end;
+
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Source>
+  HEDDLE_HD_FN void operator()(Source const& source) const {
+    count_into_tables(bin_of_value<Source, F>{source, f}, bins, table, first, end);
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <std::integral T>
+    requires(sizeof(T) == 1 && !std::is_same_v<T, bool>)
+  HEDDLE_HD_FN void operator()(adjacent_source<T> const& source) const {
+    if (end - first >= 1024)
+      count_bytes(source, f, bins, table, first, end);
+    else
+      count_into_tables(bin_of_value<adjacent_source<T>, F>{source, f}, bins, table, first, end);
+  }
+};
+
+/// tables[part][bin] = how many elements of a part have f(element) == bin. Every result is in [0, bins).
+template <class Source, class F>
 struct count_program {
   using plain = void;
 
-  Bin bin;
+  Source source;
+  F f;
   even_parts cut;
   index_t bins;
   std::uint32_t* tables;  // [parts][tables_for(bins)][bins]; the first of each part holds the sum at the end
@@ -75,7 +129,7 @@ struct count_program {
   HEDDLE_FN span work() const {
     return {.operation = operation,
             .shape = {cut.n, bins},
-            .bytes = bin.bytes() + cut.parts * bins * static_cast<index_t>(sizeof(std::uint32_t)),
+            .bytes = source.bytes() + cut.parts * bins * static_cast<index_t>(sizeof(std::uint32_t)),
             .flops = cut.n};
   }
   template <class Ctx>
@@ -92,19 +146,9 @@ struct count_program {
  private:
   HEDDLE_DEVICE_PASS_QUIET
   HEDDLE_HD_FN void count(index_t part) const {
-    count_into_tables(bin, bins, tables + part * tables_for(bins) * bins, cut.first(part), cut.end(part));
+    with_adjacent(source,
+                  count_values<F>{f, bins, tables + part * tables_for(bins) * bins, cut.first(part), cut.end(part)});
   }
-};
-
-/// The bin of element i: a function of its value.
-template <class Source, class F>
-struct bin_of_value {
-  Source source;
-  F f;
-
-  HEDDLE_HD_FN index_t bytes() const { return source.bytes(); }
-  HEDDLE_DEVICE_PASS_QUIET
-  HEDDLE_HD_FN index_t operator()(index_t i) const { return f(tile::widen(source(i))); }
 };
 
 }  // namespace detail

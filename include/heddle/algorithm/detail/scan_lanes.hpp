@@ -56,9 +56,9 @@ struct lane_scan {
       : m(monoid), source(from), so_far(V::splat(no_change(monoid))) {}
 
   // Every lane i >= d adds, on the left, lane i - d of the step before.
-  HEDDLE_TILE V inside(V x) const {
+  HEDDLE_TILE V inside(V const& group_values) const {
     value const none = no_change(m);
-    x = m.combine(lanes_up<1>(x, none), x);
+    V x = m.combine(lanes_up<1>(group_values, none), group_values);
     x = m.combine(lanes_up<2>(x, none), x);
     x = m.combine(lanes_up<4>(x, none), x);
     return m.combine(lanes_up<8>(x, none), x);

@@ -48,6 +48,29 @@ struct view_source {
   }
 };
 
+/// Adjacent elements: what loops over single elements read faster than those with a stride.
+template <class T>
+struct adjacent_source {
+  using value_type = T;
+  T const* data;
+
+  HEDDLE_HD_FN T operator()(index_t i) const { return data[i]; }
+};
+/// f(source), with the adjacent form where elements in memory lie so.
+HEDDLE_DEVICE_PASS_QUIET
+template <class Source, class F>
+HEDDLE_HD_FN void with_adjacent(Source const& source, F const& f) {
+  f(source);
+}
+HEDDLE_DEVICE_PASS_QUIET
+template <class T, class F>
+HEDDLE_HD_FN void with_adjacent(view_source<T> const& source, F const& f) {
+  if (source.unit())
+    f(adjacent_source<T>{source.data});
+  else
+    f(source);
+}
+
 template <vector_view V>
 HEDDLE_HD_FN view_source<typename V::value_type> source_of(V const& v) {
   return {v.data(), v.extent(0), v.stride(0)};
