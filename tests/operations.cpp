@@ -3,11 +3,16 @@
 /// observer.
 
 #include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
 #include <heddle/attention/merge.hpp>
@@ -194,6 +199,34 @@ TEMPLATE_LIST_TEST_CASE("source and loss say what they move and do", "[operation
               [&](auto& e) { nn::cross_entropy_backward(e, logits, tokens, lse, one, d_logits, full); });
   expect_work(exec, 1, 4 * (2 * rows + 1) + 8, rows,
               [&](auto& e) { nn::cross_entropy_total(e, loss, tokens, one, count); });
+}
+
+TEMPLATE_LIST_TEST_CASE("counts, selections and segments say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 5000, blocks = 2;
+  auto const x = m.vector<float const>(n);
+  auto const y = m.vector<float>(n);
+  auto const keys = m.vector<std::int32_t const>(n);
+  auto const places = m.vector<std::int32_t>(n);
+  auto const counts = m.vector<index_t>(8), offsets = m.vector<index_t>(9), one = m.vector<index_t>(1),
+             three = m.vector<index_t>(3), ends = m.vector<index_t>(4);
+  ends(3) = n;
+  expect_work(exec, 2, 4 * n + 8 * 9 + 64, n + 9, [&](auto& e) { histogram_by(e, keys, counts); });
+  expect_work(exec, 2, 4 * n + 8 * 11 + 88, n + 11, [&](auto& e) { histogram(e, x, -1.0f, 1.0f, counts, three); });
+  expect_work(exec, 3, 12 * n + 4 * 9 + 12 * 9 + 144 + 72, n + 9,
+              [&](auto& e) { partition_by_key(e, keys, counts, offsets, places, one); });
+  expect_work(exec, 3, 16 * n + 8 * (3 * blocks + 1), 2 * n + blocks, [&](auto& e) {
+    select_if(e, x, y, one, [](float v) { return v > 0; });
+  });
+  expect_work(exec, 1, 12 * n, 0, [&](auto& e) { scatter_elements(e, x, keys, y); });
+  expect_work(exec, 3, 4 * n + 3 * 32 + 12 + 16, n + 4,
+              [&](auto& e) { segmented_reduce(e, x, ends, m.vector<float>(3), plus<float>{}); });
+  expect_work(exec, 4, 12 * n + 4 * 32 + 4 * 16, 3 * n + 4,
+              [&](auto& e) { segmented_inclusive_scan(e, x, ends, y, plus<float>{}); });
+  expect_work(exec, 1, 4 * n, 0, [&](auto& e) { copy(e, views::iota(n, 0), m.vector<float>(n)); });
+  expect_work(exec, 1, 12 * n, 0, [&](auto& e) { copy(e, views::gather(x, keys), y); });
 }
 
 TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by part", "[operations]", cases) {

@@ -6,18 +6,24 @@
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
 #include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/csr.hpp>
 #include <heddle/algorithm/fft.hpp>
 #include <heddle/algorithm/fft_plan.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
 #include <heddle/algorithm/merge_path.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/algorithm/views.hpp>
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
 #include <heddle/attention/layer.hpp>

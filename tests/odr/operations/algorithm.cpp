@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/algorithm/views.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/math.hpp>
@@ -61,4 +67,29 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
   rfft_plan<float> const real(6);
   rfft(exec, real, slice(y, 0, 0, 6), z);
   irfft(exec, real, z, slice(y, 0, 0, 6));
+  copy(exec, views::map([](auto const& a) HEDDLE_LAMBDA { return a + a; }, views::gather(x, views::iota(8))), y);
+  transform(exec, y, [](auto const& p) { return p.first; }, views::zip(x, h));
+}
+
+void count_and_select(float* memory, index_t* counts, int* keys) {
+  reference_executor exec;
+  view<float, 1> const x(memory, dims<1>(8)), y(memory + 8, dims<1>(8));
+  view<int, 1> const k(keys, dims<1>(8)), places(keys + 8, dims<1>(8));
+  view<index_t, 1> const c(counts, dims<1>(4)), offsets(counts + 4, dims<1>(5)), one(counts + 9, dims<1>(1)),
+      three(counts + 10, dims<1>(3)), lengths(counts + 13, dims<1>(8));
+  histogram(exec, x, 0.0f, 1.0f, c, three);
+  histogram(exec, k, 0, 9, c);
+  histogram_by(exec, k, c, one);
+  partition_by_key(exec, k, c, offsets, places, one);
+  auto const positive = [](float a) { return a > 0; };
+  select_if(exec, x, y, one, positive);
+  select_flagged(exec, x, k, y, one);
+  select_indices(exec, x, places, one, positive);
+  partition(exec, x, y, one, positive);
+  unique(exec, x, y, one);
+  run_length_encode(exec, x, y, lengths, one);
+  scatter_elements(exec, x, k, y);
+  segmented_reduce(exec, x, offsets, view<float, 1>(memory + 8, dims<1>(4)), plus<float>{});
+  segmented_inclusive_scan(exec, x, offsets, y, plus<float>{});
+  segmented_exclusive_scan(exec, x, offsets, y, maximum<float>{});
 }
