@@ -12,9 +12,12 @@
 #include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/segmented.hpp>
+#include <heddle/algorithm/sort_by.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
+#include <heddle/algorithm/top_k.hpp>
 #include <heddle/attention/merge.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/core/bf16.hpp>
@@ -300,6 +303,30 @@ TEMPLATE_LIST_TEST_CASE("transforms say what they move and do, pass by pass", "[
               [&](auto& e) { rfft(e, odd, slice(z, 0, 0, 9), slice(y, 0, 0, 5)); });
   expect_work(exec, 4, 16 * 9 + 2 * 16 * 9 + 8 * 9, 2 * 12 * 9,
               [&](auto& e) { irfft(e, odd, slice(y, 0, 0, 5), slice(z, 0, 0, 9)); });
+TEMPLATE_LIST_TEST_CASE("sorts and searches say what they move and do, part by part", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 2 * 4096 + 1, blocks = 3, large = 40000;
+  auto const x = m.vector<float>(n), y = m.vector<float>(n), twice = m.vector<float>(2 * n);
+  auto const at = m.vector<std::int64_t>(n), one = m.vector<std::int64_t>(1);
+  auto const a = m.vector<float>(large), b = m.vector<float>(large);
+  expect_work(exec, 1, 8 * n, 0, [&](auto& e) { heddle::sort(e, x, y); });
+  expect_work(exec, 1, 24 * n, 0, [&](auto& e) { sort_pairs(e, x, y, at, at); });
+  expect_work(exec, 6, (4 + 8 + 8) * large, 0, [&](auto& e) { heddle::sort(e, a, b); });
+  expect_work(exec, 2, 16 * n + 24 * n, 0, [&](auto& e) { argsort(e, x, at); });
+  auto const less = [](float l, float r) { return l < r; };
+  expect_work(exec, 3, 3 * 8 * n, 0, [&](auto& e) { sort_by(e, x, y, less); });
+  expect_work(exec, 1, 16 * n, 0, [&](auto& e) { heddle::merge(e, x, y, twice); });
+  expect_work(exec, 1, 16 * n, 14 * n, [&](auto& e) { lower_bound(e, x, y, at); });
+  expect_work(exec, 2, 4 * n + 16 * blocks + 8, n, [&](auto& e) { max_element(e, x, one); });
+  auto const positive = [](float v) { return v > 0; };
+  expect_work(exec, 2, 4 * n + 16 * blocks + 8, n, [&](auto& e) { count_if(e, x, one, positive); });
+  auto const rows = m.matrix<float>(5, 200), best = m.matrix<float>(5, 7), most = m.matrix<float>(5, 100);
+  auto const best_at = m.matrix<std::int64_t>(5, 7), most_at = m.matrix<std::int64_t>(5, 100);
+  expect_work(exec, 1, 5 * (4 * 200 + 12 * 7), 1000, [&](auto& e) { top_k(e, rows, best, best_at); });
+  expect_work(exec, 1, 5 * (4 * 200 + 12 * 100), 1000, [&](auto& e) { top_k(e, rows, most, most_at); });
+  expect_work(exec, 8, 3 * 4 * n, 0, [&](auto& e) { select_kth(e, x, 5, m.vector<float>(1)); });
 }
 
 TEMPLATE_LIST_TEST_CASE("products say what they move and do", "[operations]", cases) {

@@ -20,6 +20,7 @@ struct spmv_fn;
 struct spmm_fn;
 struct stencil_fn;
 struct fft_fn;
+struct top_k_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
@@ -66,6 +67,7 @@ HEDDLE_DECLARE_KERNEL(spmv_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
 HEDDLE_DECLARE_KERNEL(spmm_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
 HEDDLE_DECLARE_KERNEL(fft_fn, cpu_tag, "heddle/backend/cpu/fft.hpp");
 HEDDLE_DECLARE_KERNEL(stencil_fn, cpu_tag, "heddle/backend/cpu/stencil.hpp");
+HEDDLE_DECLARE_KERNEL(top_k_fn, cpu_tag, "heddle/backend/cpu/top_k.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
 

@@ -9,9 +9,12 @@
 #include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/algorithm/scatter.hpp>
+#include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/segmented.hpp>
+#include <heddle/algorithm/sort_by.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
+#include <heddle/algorithm/top_k.hpp>
 #include <heddle/algorithm/transform.hpp>
 #include <heddle/algorithm/views.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
@@ -39,7 +42,8 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
   for_each(exec, 8, [=](index_t i) { x(i) += 1; });
   copy(exec, m, m);
   copy(exec, h, x);
-  transform(exec, y, [](auto const& a, auto const& b) HEDDLE_LAMBDA { return heddle::exp(a + b); }, x, h);
+  transform(
+      exec, y, [](auto const& a, auto const& b) HEDDLE_LAMBDA { return heddle::exp(a + b); }, x, h);
   transform(exec, y, [](float a) { return a + heddle::pow(a, 2.0f); }, x);
   reduce(exec, x, sum_of, plus<double>{});
   reduce(exec, x, sum_of, maximum<float>{}, 1.0f);
@@ -69,6 +73,19 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
   irfft(exec, real, z, slice(y, 0, 0, 6));
   copy(exec, views::map([](auto const& a) HEDDLE_LAMBDA { return a + a; }, views::gather(x, views::iota(8))), y);
   transform(exec, y, [](auto const& p) { return p.first; }, views::zip(x, h));
+  view<std::int64_t, 1> const places(reinterpret_cast<std::int64_t*>(wide), dims<1>(1));
+  view<std::int32_t, 1> const at(reinterpret_cast<std::int32_t*>(memory + 16), dims<1>(8));
+  heddle::sort(exec, x, y);
+  sort_pairs(exec, h, h, x, y);
+  sort_by(exec, x, y, [](float a, float b) { return b < a; });
+  argsort(exec, x, at);
+  argsort(exec, x, at, [](float a, float b) { return b < a; });
+  merge(exec, x, view<float, 1>(memory, dims<1>(0)), y);
+  lower_bound(exec, x, y, at);
+  find_if(exec, x, places, [](float a) { return a > 1; });
+  max_element(exec, x, places);
+  top_k(exec, m, m, view<std::int32_t, 2>(at.data(), dims<2>(2, 4)));
+  select_kth(exec, x, 3, view<float, 1>(memory, dims<1>(1)));
 }
 
 void count_and_select(float* memory, index_t* counts, int* keys) {
