@@ -2,12 +2,21 @@
 /// What operations say of their work: the closed formulas of bytes and flops, the same from a plan and from an
 /// observer.
 
+#include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
+#include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
 #include <heddle/algorithm/search.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sort_by.hpp>
+#include <heddle/algorithm/sparse.hpp>
+#include <heddle/algorithm/stencil.hpp>
 #include <heddle/algorithm/top_k.hpp>
 #include <heddle/attention/merge.hpp>
 #include <heddle/backend/reference/matmul.hpp>
@@ -195,6 +204,34 @@ TEMPLATE_LIST_TEST_CASE("source and loss say what they move and do", "[operation
               [&](auto& e) { nn::cross_entropy_total(e, loss, tokens, one, count); });
 }
 
+TEMPLATE_LIST_TEST_CASE("counts, selections and segments say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 5000, blocks = 2;
+  auto const x = m.vector<float const>(n);
+  auto const y = m.vector<float>(n);
+  auto const keys = m.vector<std::int32_t const>(n);
+  auto const places = m.vector<std::int32_t>(n);
+  auto const counts = m.vector<index_t>(8), offsets = m.vector<index_t>(9), one = m.vector<index_t>(1),
+             three = m.vector<index_t>(3), ends = m.vector<index_t>(4);
+  ends(3) = n;
+  expect_work(exec, 2, 4 * n + 8 * 9 + 64, n + 9, [&](auto& e) { histogram_by(e, keys, counts); });
+  expect_work(exec, 2, 4 * n + 8 * 11 + 88, n + 11, [&](auto& e) { histogram(e, x, -1.0f, 1.0f, counts, three); });
+  expect_work(exec, 3, 12 * n + 4 * 9 + 12 * 9 + 144 + 72, n + 9,
+              [&](auto& e) { partition_by_key(e, keys, counts, offsets, places, one); });
+  expect_work(exec, 3, 16 * n + 8 * (3 * blocks + 1), 2 * n + blocks, [&](auto& e) {
+    select_if(e, x, y, one, [](float v) { return v > 0; });
+  });
+  expect_work(exec, 1, 12 * n, 0, [&](auto& e) { scatter_elements(e, x, keys, y); });
+  expect_work(exec, 3, 4 * n + 3 * 32 + 12 + 16, n + 4,
+              [&](auto& e) { segmented_reduce(e, x, ends, m.vector<float>(3), plus<float>{}); });
+  expect_work(exec, 4, 12 * n + 4 * 32 + 4 * 16, 3 * n + 4,
+              [&](auto& e) { segmented_inclusive_scan(e, x, ends, y, plus<float>{}); });
+  expect_work(exec, 1, 4 * n, 0, [&](auto& e) { copy(e, views::iota(n, 0), m.vector<float>(n)); });
+  expect_work(exec, 1, 12 * n, 0, [&](auto& e) { copy(e, views::gather(x, keys), y); });
+}
+
 TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by part", "[operations]", cases) {
   TestType setup;
   auto& exec = setup.exec;
@@ -213,6 +250,59 @@ TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by
   expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { exclusive_scan(e, x, y, add); });
 }
 
+struct idle_visitor {
+  HEDDLE_FN void begin(index_t) {}
+  HEDDLE_FN void item(index_t, index_t, index_t) {}
+  HEDDLE_FN void end(index_t) {}
+};
+
+TEMPLATE_LIST_TEST_CASE("segments, sparse products and stencils say what they move and do", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const rows = 6, columns = 9, entries = 30, width = 70;
+  auto const offsets = m.vector<std::int32_t const>(rows + 1), places = m.vector<std::int32_t const>(entries);
+  auto const x = m.vector<float const>(columns);
+  auto const y = m.vector<float>(rows);
+  auto const b = m.matrix<float const>(columns, width);
+  auto const c = m.matrix<float>(rows, width);
+  csr_view<float, std::int32_t> const a{offsets, places, m.vector<float const>(entries), columns};
+  index_t const checked = 4 * (rows + 1), structure = checked + 8 * entries;
+  expect_work(exec, 2, checked, 0, [&](auto& e) { balanced_for(e, offsets, merge_path{}, idle_visitor{}); });
+  expect_work(exec, 2, checked, 0, [&](auto& e) { balanced_for(e, offsets, segment_mapped{}, idle_visitor{}); });
+  expect_work(exec, 3, 2 * checked, 0, [&](auto& e) { balanced_for(e, offsets, lpt{}, idle_visitor{}); });
+  expect_work(exec, 3, checked + structure + 4 * (columns + rows), 2 * entries, [&](auto& e) { spmv(e, a, x, y); });
+  expect_work(exec, 2, checked + structure + 4 * (columns + rows) * width, 2 * entries * width,
+              [&](auto& e) { spmm(e, a, b, c); });
+  expect_work(exec, 1, 8 * columns * width, 0, [&](auto& e) {
+    stencil(
+        e, b, m.matrix<float>(columns, width), 1, [](auto const& n) HEDDLE_LAMBDA { return n(0, 0); }, clamp_edge{});
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("transforms say what they move and do, pass by pass", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  auto const pairs = [&m](index_t n) {
+    return view<complex<float>, 1>(reinterpret_cast<complex<float>*>(m.take<double>(n)), dims<1>(n));
+  };
+  fft_plan<float> const whole(16), split(72);
+  rfft_plan<float> const real(32), odd(9);
+  auto const x = pairs(72), y = pairs(72);
+  auto const z = m.vector<float>(32);
+  // Two passes of radix 4, and the span around them. 72 = 8 x 9 has a pass of 8 and two of 3.
+  expect_work(exec, 3, 2 * 16 * 16, 2 * 10 * 16,
+              [&](auto& e) { fft(e, whole, slice(x, 0, 0, 16), slice(y, 0, 0, 16)); });
+  expect_work(exec, 4, 3 * 16 * 72, (15 + 12 + 12) * 72, [&](auto& e) { ifft(e, split, x, y); });
+  expect_work(exec, 3, 2 * 16 * 16 + 32 * 17, 2 * 10 * 16 + 12 * 17,
+              [&](auto& e) { rfft(e, real, z, slice(y, 0, 0, 17)); });
+  expect_work(exec, 3, 2 * 16 * 16 + 32 * 16, 2 * 10 * 16 + 12 * 16,
+              [&](auto& e) { irfft(e, real, slice(y, 0, 0, 17), z); });
+  expect_work(exec, 4, 12 * 9 + 2 * 16 * 9 + 16 * 5, 2 * 12 * 9,
+              [&](auto& e) { rfft(e, odd, slice(z, 0, 0, 9), slice(y, 0, 0, 5)); });
+  expect_work(exec, 4, 16 * 9 + 2 * 16 * 9 + 8 * 9, 2 * 12 * 9,
+              [&](auto& e) { irfft(e, odd, slice(y, 0, 0, 5), slice(z, 0, 0, 9)); });
 TEMPLATE_LIST_TEST_CASE("sorts and searches say what they move and do, part by part", "[operations]", cases) {
   TestType setup;
   auto& exec = setup.exec;

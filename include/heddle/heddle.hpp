@@ -5,16 +5,30 @@
 /// Everything that needs no third party, with the cpu backend; report/ is left out. For short compile times include
 /// the headers that you use instead. Written by cmake/checks/umbrella.py --write.
 
+#include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/compact.hpp>
 #include <heddle/algorithm/copy.hpp>
+#include <heddle/algorithm/csr.hpp>
+#include <heddle/algorithm/fft.hpp>
+#include <heddle/algorithm/fft_plan.hpp>
 #include <heddle/algorithm/for_each.hpp>
+#include <heddle/algorithm/histogram.hpp>
 #include <heddle/algorithm/merge.hpp>
+#include <heddle/algorithm/merge_path.hpp>
+#include <heddle/algorithm/partition_by_key.hpp>
 #include <heddle/algorithm/reduce.hpp>
+#include <heddle/algorithm/rfft.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/algorithm/scatter.hpp>
 #include <heddle/algorithm/search.hpp>
+#include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sort.hpp>
 #include <heddle/algorithm/sort_by.hpp>
+#include <heddle/algorithm/sparse.hpp>
+#include <heddle/algorithm/stencil.hpp>
 #include <heddle/algorithm/top_k.hpp>
 #include <heddle/algorithm/transform.hpp>
+#include <heddle/algorithm/views.hpp>
 #include <heddle/attention/backward.hpp>
 #include <heddle/attention/forward.hpp>
 #include <heddle/attention/layer.hpp>
@@ -25,12 +39,15 @@
 #include <heddle/attention/softmax_monoid.hpp>
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
+#include <heddle/backend/cpu/fft.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/sparse.hpp>
+#include <heddle/backend/cpu/stencil.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cpu/tile_mma.hpp>
 #include <heddle/backend/cpu/tile_operands.hpp>

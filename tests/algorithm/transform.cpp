@@ -77,5 +77,24 @@ TEMPLATE_LIST_TEST_CASE("for_each calls every index once", "[algorithm]", test::
     setup.exec.synchronize();
     REQUIRE(calls == std::vector<int>(n, 1));
   }
+  for (index_t grain : {1, 7, 1000, 20000}) {
+    std::vector<int> calls(1001, 0);
+    for_each(setup.exec, 1001, [to = calls.data()](index_t i) { ++to[i]; }, grain);
+    setup.exec.synchronize();
+    REQUIRE(calls == std::vector<int>(1001, 1));
+  }
   REQUIRE_THROWS_AS(for_each(setup.exec, -1, [](index_t) {}), contract_error);
+  REQUIRE_THROWS_AS(for_each(setup.exec, 1, [](index_t) {}, 0), contract_error);
+}
+
+TEMPLATE_LIST_TEST_CASE("for_each of the elements of a view, and of a lazy one", "[algorithm]", test::executor_cases) {
+  TestType setup;
+  std::vector<int> v(100, 1), squares(100, -1);
+  for_each(setup.exec, view<int, 1>(v.data(), dims<1>(50), 2), [](int& x) { x += 5; });
+  for_each(setup.exec, views::iota(100, 0), [to = squares.data()](int i) { to[i] = i * i; });
+  setup.exec.synchronize();
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(v[i] == (i % 2 == 0 ? 6 : 1));
+    REQUIRE(squares[i] == i * i);
+  }
 }

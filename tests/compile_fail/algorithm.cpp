@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/algorithm/balanced_for.hpp>
+#include <heddle/algorithm/fft.hpp>
 #include <heddle/algorithm/reduce.hpp>
 #include <heddle/algorithm/scan.hpp>
 #include <heddle/algorithm/transform.hpp>
@@ -50,6 +52,28 @@ struct least {
 // expect init_of_another_type: same_as|is_same_v
 #if defined(case_init_of_another_type)
 void wrong(reference_executor& exec, operands const& o) { reduce(exec, o.x, o.one, plus<double>{}, 0); }
+#endif
+
+// expect visitor_without_end: v\.end\(i\)
+struct visitor {
+  void begin(index_t) {}
+  void item(index_t, index_t, index_t) {}
+#if !defined(case_visitor_without_end)
+  void end(index_t) {}
+#endif
+};
+[[maybe_unused]] void right(reference_executor& exec, view<int const, 1> offsets) {
+  balanced_for(exec, offsets, merge_path{}, visitor{});
+}
+
+// expect offsets_of_floats: signed_integral
+#if defined(case_offsets_of_floats)
+void wrong(reference_executor& exec, operands const& o) { balanced_for(exec, o.x, merge_path{}, visitor{}); }
+#endif
+
+// expect plan_of_another_type: same_as|is_same_v
+#if defined(case_plan_of_another_type)
+void wrong(reference_executor& exec, fft_plan<double> const& plan, view<complex<float>, 1> x) { fft(exec, plan, x, x); }
 #endif
 
 // expect result_of_another_kind: result_view|convertible_to

@@ -86,6 +86,18 @@ TEST_CASE("slice, select and transpose", "[core]") {
   REQUIRE_THROWS_AS(heddle::select(v, 0, 2), heddle::contract_error);
 }
 
+TEST_CASE("a reversed view runs backwards along one dimension", "[core]") {
+  auto data = numbers(6);
+  hview<int, 2> const v(data.data(), dims<2>(2, 3));
+  REQUIRE(elements(heddle::reverse(v)) == std::vector<int>{3, 4, 5, 0, 1, 2});
+  REQUIRE(elements(heddle::reverse(v, 1)) == std::vector<int>{2, 1, 0, 5, 4, 3});
+  REQUIRE(elements(heddle::reverse(heddle::reverse(v, 1), 1)) == data);
+  auto const none = heddle::reverse(heddle::slice(v, 1, 1, 1), 1);
+  REQUIRE(none.empty());
+  REQUIRE(none.data() == data.data());
+  REQUIRE_THROWS_AS(heddle::reverse(v, 2), heddle::contract_error);
+}
+
 TEST_CASE("reshape keeps the row-major order", "[core]") {
   auto data = numbers(24);
   hview<int, 3> const v(data.data(), dims<3>(2, 3, 4));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/detail/settled.hpp>
 #include <heddle/algorithm/transform.hpp>
 #include <heddle/core/monoid.hpp>
 #include <heddle/tile/canonical.hpp>
@@ -8,15 +9,6 @@
 namespace heddle {
 
 namespace detail {
-
-// What a result is stored as: one NaN for all, because hardware picks payloads as it likes.
-template <class T>
-HEDDLE_TILE T settled(T const& v) {
-  if constexpr (scalar<T>)
-    return with_canonical_nan(v);
-  else
-    return v;
-}
 
 /// One result per block of 4096 elements.
 template <class M, class F, class... In>
@@ -145,7 +137,7 @@ HEDDLE_FN void reduce_to(E& exec, R const& result, M const& m, typename M::value
   scratch_frame<E> frame(exec);
   value* const results = frame.template take<value>(blocks);
   if (blocks > 0)
-    tile::run(exec, reduce_blocks_program<M, F, typename In::value_type...>(
+    tile::run(exec, reduce_blocks_program<M, F, operand_t<In>...>(
                         m, f, view<value, 1>(results, dims<1>(blocks)), n,
                         make_row_layouts(true, tile::block_elements, in...)));
   tile::run(exec, reduce_results_program<M, typename R::element_type>{m, results, blocks, result.data(),
@@ -170,27 +162,27 @@ struct as_value {
 
 /// result = in[0] + in[1] + ..., with the monoid's combine.
 ///
-/// Shapes: in a vector, or a contiguous matrix read row by row; result a view of one element. Types: the monoid's value
-/// type is the accumulator; elements convert to it, narrow floats by way of float. Pre: `init`, if given, has exactly
-/// the value type. Post: n = 0 gives init, else the identity. Complexity: n combinations. Sync: submits; `read` fetches
-/// the result. Memory: one value per 4096 elements, of the arena.
-/// Determinism: the same bits on every backend and for any number of workers: blocks of 4096, the canonical lanes
-/// (tile/canonical.hpp) where the monoid is commutative, a fold in element order where not, T over the blocks, init on
-/// the left. Numerics: a NaN result is the canonical NaN.
+/// Shapes: in a vector, lazy ones included, or a contiguous matrix read row by row; result a view of one element.
+/// Types: the monoid's value type is the accumulator; elements convert to it, narrow floats by way of float. Pre:
+/// `init`, if given, has exactly the value type. Post: n = 0 gives init, else the identity. Complexity: n combinations.
+/// Sync: submits; `read` fetches the result. Memory: one value per 4096 elements, of the arena. Determinism: the same
+/// bits on every backend and for any number of workers: blocks of 4096, the canonical lanes (tile/canonical.hpp) where
+/// the monoid is commutative, a fold in element order where not, T over the blocks, init on the left. Numerics: a NaN
+/// result is the canonical NaN.
 struct reduce_fn {
-  template <executor E, any_view In, monoid M, detail::result_view<M> R>
+  template <executor E, input_view In, monoid M, detail::result_view<M> R>
   HEDDLE_FN void operator()(E& exec, In const& in, R const& result, M const& m) const {
     check(in);
     detail::reduce_to(exec, result, m, nullptr, detail::as_value<typename M::value_type>{}, in);
   }
-  template <executor E, any_view In, monoid M, detail::result_view<M> R, std::same_as<typename M::value_type> Init>
+  template <executor E, input_view In, monoid M, detail::result_view<M> R, std::same_as<typename M::value_type> Init>
   HEDDLE_FN void operator()(E& exec, In const& in, R const& result, M const& m, Init const& init) const {
     check(in);
     detail::reduce_to(exec, result, m, &init, detail::as_value<typename M::value_type>{}, in);
   }
 
  private:
-  template <any_view In>
+  template <input_view In>
   static HEDDLE_FN void check(In const& in) {
     HEDDLE_EXPECTS(In::rank() == 1 || in.is_contiguous(), "reduce takes a vector or contiguous memory", in.size());
   }
@@ -199,7 +191,7 @@ struct reduce_fn {
 /// result = f(in[0]...) + f(in[1]...) + ..., in one pass. As reduce; f as for transform, with results of the monoid's
 /// value type.
 struct transform_reduce_fn {
-  template <executor E, monoid M, detail::result_view<M> R, class F, any_view... In>
+  template <executor E, monoid M, detail::result_view<M> R, class F, input_view... In>
     requires(sizeof...(In) >= 1)
   HEDDLE_FN void operator()(E& exec, R const& result, M const& m, F const& f, In const&... in) const {
     bool const readable = ((In::rank() == 1 || in.is_contiguous()) && ...);

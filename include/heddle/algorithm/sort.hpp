@@ -53,7 +53,7 @@ template <class K, class V, executor E>
 HEDDLE_FN void radix_sort(E& exec, records<K, V> const& in, records<K, V> const& out, index_t n,
                           sort_options const& options) {
   using data = records<K, V>;
-  using scatter = scatter_program<K, V>;
+  using scatter = radix_scatter_program<K, V>;
   key_order<K> const order(options);
   radix_bucket<K, V> const bucket(order);
   scratch_frame<E> frame(exec);

@@ -218,6 +218,21 @@ HEDDLE_HD_FN constexpr auto transpose(V const& v, std::size_t a = V::rank() - 2,
   return detail::view_from<typename V::element_type, typename V::space, V::rank()>(v.data(), sizes, strides);
 }
 
+/// Runs one dimension backwards.
+/// Post: element i along `dim` is the element extent(dim) - 1 - i of v.
+template <any_view V>
+  requires(V::rank() > 0)
+HEDDLE_HD_FN constexpr auto reverse(V const& v, std::size_t dim = 0) {
+  HEDDLE_EXPECTS(dim < V::rank(), "the dimension must exist", dim, V::rank());
+  index_t sizes[V::rank()], strides[V::rank()];
+  for (std::size_t i = 0; i < V::rank(); ++i) {
+    sizes[i] = v.extent(i);
+    strides[i] = i == dim ? -v.stride(i) : v.stride(i);
+  }
+  index_t const shift = v.empty() ? 0 : (v.extent(dim) - 1) * v.stride(dim);
+  return detail::view_from<typename V::element_type, typename V::space, V::rank()>(v.data() + shift, sizes, strides);
+}
+
 /// Whether a view can be read with other extents without moving elements, and if not, why.
 struct reshape_report {
   enum class fault { none, size, strides } why = fault::none;

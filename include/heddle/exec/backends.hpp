@@ -16,6 +16,10 @@ struct cuda_tag;
 struct sim_tag;  ///< device kernels on the CPU
 
 struct matmul_fn;
+struct spmv_fn;
+struct spmm_fn;
+struct stencil_fn;
+struct fft_fn;
 struct top_k_fn;
 namespace attention {
 struct forward_fn;
@@ -59,6 +63,10 @@ HEDDLE_DECLARE_KERNEL(tile::run_fn, sim_tag, "heddle/backend/sim/tile_context.hp
 HEDDLE_DECLARE_KERNEL(tile::run_fn, cuda_tag, "heddle/backend/cuda/tile_context.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(spmv_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
+HEDDLE_DECLARE_KERNEL(spmm_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
+HEDDLE_DECLARE_KERNEL(fft_fn, cpu_tag, "heddle/backend/cpu/fft.hpp");
+HEDDLE_DECLARE_KERNEL(stencil_fn, cpu_tag, "heddle/backend/cpu/stencil.hpp");
 HEDDLE_DECLARE_KERNEL(top_k_fn, cpu_tag, "heddle/backend/cpu/top_k.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");

@@ -50,6 +50,12 @@ struct matrix_ref {
   HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
 };
 
+/// A matrix_ref that is written: with `stream`, past the caches, for outputs that none of them would hold to the end.
+template <class T>
+struct streamed_ref : matrix_ref<T> {
+  bool stream;
+};
+
 /// One value per column, the same in every row. Element (row, column) = data[column * stride].
 template <class T>
 struct row_ref {
@@ -74,6 +80,18 @@ struct one_hot_ref {
   index_t stride, first_column;
 
   HEDDLE_HD_FN index_t hot_column(index_t row) const { return static_cast<index_t>(data[row * stride]) - first_column; }
+};
+
+/// Elements that a source makes from their position: rows of `columns` from position `base` on. It gives an operation
+/// its shape. Element (row, column) = source(base + row * columns + column).
+template <class Source>
+struct lazy_ref {
+  using element = typename Source::value_type;
+  Source source;
+  index_t base;
+  index_t rows, columns, last_columns;
+
+  HEDDLE_HD_FN index_t columns_of(index_t row) const { return row + 1 == rows ? last_columns : columns; }
 };
 
 /// One number per row of a tile, in the memory of the tile program. Rows beyond the tile's last hold nothing useful.
@@ -144,6 +162,11 @@ HEDDLE_TILE auto element_of(column_ref<T> const& o, index_t row, index_t) {
 template <class T, class Index>
 HEDDLE_TILE T element_of(one_hot_ref<T, Index> const& o, index_t row, index_t column) {
   return o.hot_column(row) == column ? T(1) : T(0);
+}
+HEDDLE_DEVICE_PASS_QUIET
+template <class Source>
+HEDDLE_TILE auto element_of(lazy_ref<Source> const& o, index_t row, index_t column) {
+  return widen(o.source(o.base + row * o.columns + column));
 }
 template <class T, int Rows>
 HEDDLE_TILE T element_of(column<T, Rows> const& o, index_t row, index_t) {

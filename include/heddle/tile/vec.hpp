@@ -125,6 +125,7 @@ HEDDLE_TILE V apply(A const&... a) {
 }  // namespace detail
 }  // namespace heddle
 
+#include <heddle/tile/detail/vec_move.hpp>
 #include <heddle/tile/detail/vec_operations.hpp>
 #include <heddle/tile/detail/vec_storage.hpp>
 #include <heddle/tile/detail/vec_tree.hpp>

@@ -154,7 +154,7 @@ struct partition_program {
 
 /// Moves records to their buckets, a cache line at a time.
 template <class K, class V>
-struct scatter_program {
+struct radix_scatter_program {
   using plain = void;
   using data = records<K, V>;
   using key = typename key_order<K>::key;
@@ -214,7 +214,7 @@ struct scatter_program {
       int const filled = static_cast<int>(at[b] % line);
       flush(buffer, b, at[b] - filled - phase, lead[b], filled);
     }
-    if (streams) stream_fence();
+    if (streams) line_fence();
   }
   HEDDLE_TILE void flush(data const& buffer, index_t b, index_t to, int first, int count) const {
     flush_line(target.keys + to, buffer.keys + b * line, first, count, line, streams);

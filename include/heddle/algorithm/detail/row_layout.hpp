@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/views.hpp>
 #include <heddle/tile/run.hpp>
 
 /// @file
@@ -27,6 +28,36 @@ struct row_layout {
     return Ctx::ref(rows, at, 0, rows.extent(1));
   }
 };
+
+/// A lazy operand: a vector.
+template <lazy_view V>
+struct row_layout<V const> {
+  V source;
+  index_t fold;
+
+  HEDDLE_FN bool unit_columns() const { return source.unit(); }
+  HEDDLE_FN index_t bytes() const { return source.bytes(); }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE tile::lazy_ref<V> ref(index_t at) const {
+    index_t const base = at * fold, left = source.extent(0) - base;
+    index_t const count = left < Ctx::rows * fold ? tile::ceil_div(left, fold) : index_t{Ctx::rows};
+    index_t const last = left < count * fold ? left - (count - 1) * fold : fold;
+    return {source, base, count, fold, last};
+  }
+};
+
+/// What stands for an operand in the type of a program: the element of a view of memory, a lazy view itself.
+template <class V>
+struct operand_of {
+  using type = typename V::value_type;
+};
+template <lazy_view V>
+struct operand_of<V> {
+  using type = V;
+};
+template <class V>
+using operand_t = typename operand_of<V>::type;
 
 template <any_view V>
 HEDDLE_FN auto make_row_layout(V const& v, bool contiguous, index_t fold) {
@@ -81,11 +112,19 @@ struct visit_rows {
   }
 };
 
+template <lazy_view V>
+HEDDLE_FN row_layout<V const> make_input_layout(V const& v, bool, index_t fold) {
+  return {v, fold};
+}
+template <any_view V>
+HEDDLE_FN auto make_input_layout(V const& v, bool contiguous, index_t fold) {
+  return make_row_layout(canonical_input(v), contiguous, fold);
+}
 HEDDLE_FN row_layouts<> make_row_layouts(bool, index_t) { return {}; }
-template <any_view V, any_view... Rest>
+template <input_view V, input_view... Rest>
 HEDDLE_FN auto make_row_layouts(bool contiguous, index_t fold, V const& v, Rest const&... rest) {
-  return row_layouts<typename V::value_type const, typename Rest::value_type const...>{
-      make_row_layout(canonical_input(v), contiguous, fold), make_row_layouts(contiguous, fold, rest...)};
+  return row_layouts<operand_t<V> const, operand_t<Rest> const...>{make_input_layout(v, contiguous, fold),
+                                                                   make_row_layouts(contiguous, fold, rest...)};
 }
 
 /// A base class that says whether a program's callables know vectors.

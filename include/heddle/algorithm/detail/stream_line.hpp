@@ -27,7 +27,7 @@ HEDDLE_TILE void stream_line(void* to, void const* from) {
 }
 
 /// Makes streamed lines visible before later writes.
-HEDDLE_TILE void stream_fence() {
+HEDDLE_TILE void line_fence() {
 #if defined(__x86_64__) && !defined(__CUDACC__)
   __builtin_ia32_sfence();
 #endif

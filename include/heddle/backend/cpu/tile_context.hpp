@@ -19,6 +19,7 @@ class cpu_context : public operand_makers<4, 64> {
   static constexpr int lanes = detail::lanes_for<Isa, O...>;
 
  public:
+  using isa = Isa;
   using base::rows;
   static constexpr int mt = detail::cpu_mt, nt = detail::cpu_nt, kt = detail::cpu_kt, stages = 1;
 
@@ -40,7 +41,9 @@ class cpu_context : public operand_makers<4, 64> {
   HEDDLE_SHIM void map_to(Out& out, F f, In const&... in) const {
     constexpr int w = lanes<std::remove_const_t<Out>, In...>;
     for (index_t r = 0; r < out.rows; ++r)
-      map_row<w>(detail::row_of(out, r), out.columns_of(r), f, detail::reader<Isa, w>(in, r)...);
+      map_row<w>(detail::row_of(out, r), out.columns_of(r), detail::streams(out), f,
+                 detail::reader<Isa, w>(in, r)...);
+    if (detail::streams(out)) heddle::detail::stream_fence();
   }
   template <class T, class F, class... In>
   HEDDLE_SHIM void map_to(matrix_ref<T> const& out, F f, In const&... in) const {
@@ -189,13 +192,17 @@ class cpu_context : public operand_makers<4, 64> {
       store_as(out + c, f(V::load(sums + shape::column_offset(c)), in.part(c, n - c)...), n - c);
   }
   template <int W, class T, class F, class... Reader>
-  static HEDDLE_SHIM void map_row(T* out, index_t n, F f, Reader const&... in) {
-    index_t c = 0;
-    for (; c + 2 * W <= n; c += 2 * W) {
-      store_as(out + c, f(in.at(c)...));
-      store_as(out + c + W, f(in.at(c + W)...));
+  static HEDDLE_SHIM void map_row(T* out, index_t n, bool stream, F f, Reader const&... in) {
+    // Streamed stores begin at a line; what lies before it is a row by itself.
+    index_t const head = stream ? detail::smaller(detail::elements_to_line(out), n) : 0;
+    for (index_t c = 0, end = head; c < n; end = n) {
+      for (; c + 2 * W <= end; c += 2 * W) {
+        detail::put_lanes(out + c, f(in.at(c)...), stream && end == n);
+        detail::put_lanes(out + c + W, f(in.at(c + W)...), stream && end == n);
+      }
+      for (; c < end; c += W) store_as(out + c, f(in.part(c, end - c)...), end - c);
+      c = end;
     }
-    for (; c < n; c += W) store_as(out + c, f(in.part(c, n - c)...), n - c);
   }
   template <int W, monoid M, class F, class... Reader>
   static HEDDLE_SHIM typename M::value_type reduce_row(index_t n, M const& m, F f, Reader const&... in) {

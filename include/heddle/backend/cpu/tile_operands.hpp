@@ -40,6 +40,14 @@ struct hot_reader {
   HEDDLE_SHIM V part(index_t c, index_t) const { return at(c); }
 };
 
+template <class V, class Source>
+struct lazy_reader {
+  Source const& source;
+  index_t base;
+  HEDDLE_SHIM V at(index_t c) const { return source.template lanes<V>(base + c); }
+  HEDDLE_SHIM V part(index_t c, index_t n) const { return source.template lanes<V>(base + c, n); }
+};
+
 // The reader of row r, by kind of operand. W lanes in registers of Isa.
 template <class Isa, int W, class T>
 HEDDLE_SHIM auto reader(matrix_ref<T> const& o, index_t r) {
@@ -58,6 +66,11 @@ template <class Isa, int W, class T, class Index>
 HEDDLE_SHIM auto reader(one_hot_ref<T, Index> const& o, index_t r) {
   return hot_reader<lanes_vec<Isa, T, W>>{o.hot_column(r)};
 }
+template <class Isa, int W, class Source>
+HEDDLE_SHIM auto reader(lazy_ref<Source> const& o, index_t r) {
+  return lazy_reader<lanes_vec<Isa, value_t<typename Source::value_type>, W>, Source>{o.source,
+                                                                                      o.base + r * o.columns};
+}
 template <class Isa, int W, class T, int Rows>
 HEDDLE_SHIM auto reader(column<T, Rows> const& o, index_t r) {
   using V = lanes_vec<Isa, T, W>;
@@ -75,6 +88,28 @@ HEDDLE_SHIM T* row_of(matrix_ref<T> const& o, index_t r) {
 template <class T, int Rows, int Columns>
 HEDDLE_SHIM T* row_of(storage<T, Rows, Columns>& o, index_t r) {
   return o.at + r * storage<T, Rows, Columns>::pitch;
+}
+
+// Whether an output is written past the caches.
+template <class O>
+HEDDLE_SHIM constexpr bool streams(O const&) {
+  return false;
+}
+template <class T>
+HEDDLE_SHIM bool streams(streamed_ref<T> const& o) {
+  return o.stream;
+}
+/// Elements before the next address that a register may be streamed to.
+template <class T>
+HEDDLE_SHIM index_t elements_to_line(T const* p) {
+  return static_cast<index_t>((64 - reinterpret_cast<std::uintptr_t>(p) % 64) % 64 / sizeof(T));
+}
+template <class T, class V>
+HEDDLE_SHIM void put_lanes(T* p, V const& v, bool stream) {
+  if constexpr (std::is_same_v<T, lane_t<V>>) {
+    if (stream) return store_streaming(p, v);
+  }
+  store_as(p, v);
 }
 
 /// Lanes that all of these operands share: a register of the widest number among them.
