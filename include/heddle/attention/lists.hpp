@@ -25,15 +25,15 @@ namespace detail {
 class two_type_list {
  public:
   HEDDLE_HD_FN constexpr two_type_list(void const* data, index_t size, bool second) noexcept
-      : data_(data), size_and_type_(size * 2 + (second ? 1 : 0)) {}
+      : data_(data), size_and_type_(static_cast<std::uint64_t>(size) << 1 | (second ? 1u : 0u)) {}
 
-  HEDDLE_HD_FN constexpr index_t size() const noexcept { return size_and_type_ / 2; }
-  HEDDLE_HD_FN constexpr bool second() const noexcept { return size_and_type_ % 2 != 0; }
+  HEDDLE_HD_FN constexpr index_t size() const noexcept { return static_cast<index_t>(size_and_type_ >> 1); }
+  HEDDLE_HD_FN constexpr bool second() const noexcept { return (size_and_type_ & 1u) != 0; }
   HEDDLE_HD_FN constexpr void const* data() const noexcept { return data_; }
 
  private:
   void const* data_;
-  index_t size_and_type_;
+  std::uint64_t size_and_type_;
 };
 }  // namespace detail
 
