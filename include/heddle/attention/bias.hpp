@@ -34,8 +34,9 @@ struct no_bias {
 /// Source: arXiv 2108.12409 and its published code for numbers of heads that are no power of two.
 class alibi {
  public:
-  HEDDLE_HD_FN constexpr explicit alibi(index_t heads, index_t first_head = 0) : heads_(heads), first_(first_head) {
-    HEDDLE_EXPECTS(heads >= 1, "slopes are made for at least one head", heads);
+  HEDDLE_HD_FN constexpr explicit alibi(index_t heads, index_t first_head = 0)
+      : heads_(static_cast<std::int32_t>(heads)), first_(static_cast<std::int32_t>(first_head)) {
+    HEDDLE_EXPECTS(heads >= 1 && heads < index_t{1} << 31, "slopes are made for at least one head", heads);
     HEDDLE_EXPECTS(first_head >= 0 && first_head < heads, "the first head is one of the heads", first_head, heads);
   }
 
@@ -51,7 +52,7 @@ class alibi {
   }
 
  private:
-  index_t heads_, first_;
+  std::int32_t heads_, first_;
 };
 
 /// A slope of the caller for each query head.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/attention/detail/score.hpp>
+#include <heddle/attention/paged_cache.hpp>
 #include <heddle/attention/softmax_monoid.hpp>
 #include <heddle/exec/executor.hpp>
 
@@ -105,13 +106,41 @@ struct forward_work : Operands {
   }
 };
 
+/// The setup of q against a paged cache.
+template <any_view Q, class Cache, class Mask, class Bias>
+HEDDLE_FN auto make_paged_setup(Q const& q, Cache const& c, options<Mask, Bias> const& o) {
+  expect_cache(c);
+  HEDDLE_EXPECTS(o.cu_k.size() == 0, "a paged cache has lengths of its own: leave cu_k empty", o.cu_k.size());
+  HEDDLE_EXPECTS(o.sequences == 1 || o.sequences == c.sequences(), "the sequences are those of the cache", o.sequences,
+                 c.sequences());
+  HEDDLE_EXPECTS(c.k.extent(3) == q.extent(2), "q and the cached keys have the same columns", q.extent(2),
+                 c.k.extent(3));
+  expect_unit_columns(q, "q");
+  geometry const g{q.extent(0), c.sequences() * c.capacity(), q.extent(1), c.k.extent(2),   q.extent(2), c.v.extent(3),
+                   c.sequences(), o.cu_q, c.lengths,   o.query_offsets, o.query_offset, true};
+  return make_rules<accumulator_t<typename Q::value_type>>(g, o);
+}
+
+/// Checks the outputs and gathers the work of the forward pass.
+template <class T, class Q, class Rows, class Out, class Lse, class Mask, class Bias>
+HEDDLE_FN auto make_forward(setup<T> const& rules, Q const& q, Rows const& k, Rows const& v, Out const& out,
+                            Lse const& lse, options<Mask, Bias> const& o) {
+  static_assert(std::is_same_v<typename Lse::value_type, T>, "lse is float, or double for double inputs");
+  expect_output(out, rules.sizes.tokens_q, rules.sizes.heads_q, rules.sizes.dv, "out");
+  expect_numbers(lse, rules.sizes, "lse");
+  using operands = forward_operands<typename Q::value_type, typename Out::value_type, T, Rows>;
+  using work = forward_work<operands, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>>;
+  static_assert(queueable_task<work>, "this mask is too large to be queued");
+  return work(operands{rules, rows_of(canonical_input(q)), k, v, rows_of(out), numbers_of(lse)}, o.mask, o.bias);
+}
+
 template <class In, class Out>
-HEDDLE_FN span forward_span(setup<accumulator_t<In>> const& rules) {
+HEDDLE_FN span forward_span(char const* operation, setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const q_bytes = g.tokens_q * g.heads_q * static_cast<index_t>(g.dk * sizeof(In) + g.dv * sizeof(Out));
   index_t const kv_bytes = g.tokens_k * g.heads_kv * (g.dk + g.dv) * static_cast<index_t>(sizeof(In));
   span s{};
-  s.operation = "attention.forward";
+  s.operation = operation;
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = q_bytes + kv_bytes;
   s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
@@ -147,8 +176,23 @@ struct forward_fn {
     using in = typename Q::value_type;
     static_assert(std::is_same_v<in, typename K::value_type> && std::is_same_v<in, typename V::value_type>,
                   "q, k and v have one element type");
-    submit(exec, detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
-           detail::rows_of(canonical_input(v)), out, lse, o);
+    submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
+                                      detail::rows_of(canonical_input(v)), out, lse, o));
+  }
+  /// The same with keys and values of a paged cache. Sequence s sees `cache.lengths[s]` keys; queries are cut equally or
+  /// by `cu_q`. Bits are those of the same rows without pages.
+  template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
+            mask Mask = causal, bias Bias = no_bias>
+    requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
+  HEDDLE_FN void operator()(Executor& exec, Q const& q, Cache const& cache, Out const& out, Lse const& lse,
+                            options<Mask, Bias> const& o = {}) const {
+    using in = typename Q::value_type;
+    static_assert(std::is_same_v<in, typename Cache::value_type>, "q and the cache have one element type");
+    auto const work = detail::make_forward(detail::make_paged_setup(q, cache, o), q,
+                                           detail::paged_rows_of<in const>(cache.k, cache.table),
+                                           detail::paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
+    detail::submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
+    submit(exec, work);
   }
 
   /// Plain loops, one row at a time: the definition of the order of operations.
@@ -164,22 +208,12 @@ struct forward_fn {
   }
 
  private:
-  template <class Executor, class T, class Q, class Rows, class Out, class Lse, class Mask, class Bias>
-  HEDDLE_FN static void submit(Executor& exec, detail::setup<T> const& rules, Q const& q, Rows const& k, Rows const& v,
-                               Out const& out, Lse const& lse, options<Mask, Bias> const& o) {
-    using in = typename Q::value_type;
-    using result = typename Out::value_type;
-    static_assert(std::is_same_v<typename Lse::value_type, T>, "lse is float, or double for double inputs");
-    detail::geometry const& g = rules.sizes;
-    detail::expect_output(out, g.tokens_q, g.heads_q, g.dv, "out");
-    detail::expect_numbers(lse, g, "lse");
-    observed_span<Executor> const scope(exec, [&] { return detail::forward_span<in, result>(rules); });
-    using operands = detail::forward_operands<in, result, T, Rows>;
-    detail::forward_work<operands, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>> const work(
-        operands{rules, detail::rows_of(canonical_input(q)), k, v, detail::rows_of(out), detail::numbers_of(lse)},
-        o.mask, o.bias);
-    static_assert(queueable_task<decltype(work)>, "this mask is too large to be queued");
-    detail::submit_list_check(exec, g, o.mask);
+  template <class Executor, class Work>
+  HEDDLE_FN static void submit(Executor& exec, Work const& work) {
+    observed_span<Executor> const scope(exec, [&] {
+      return detail::forward_span<typename Work::input, typename Work::output>("attention.forward", work.rules);
+    });
+    detail::submit_list_check(exec, work.rules.sizes, work.mask);
     run_kernel<forward_fn>(exec, work);
   }
 };

@@ -23,7 +23,9 @@ struct score_rule {
 /// A logit per query head that has no value; an empty list is none.
 struct sink_rule {
   number_list logits;
-  bool in_lse;
+  bool in_lse = true;
+
+  HEDDLE_TILE constexpr sink_rule(number_list const& l, bool counted) noexcept : logits(l), in_lse(counted) {}
 
   HEDDLE_TILE bool given() const noexcept { return logits.size() != 0; }
 };
@@ -32,8 +34,8 @@ struct sink_rule {
 template <class T>
 struct setup {
   geometry sizes;
+  [[no_unique_address]] sink_rule sinks;
   score_rule<T> rule;
-  sink_rule sinks;
   dropout_rule<T> drop;
 };
 
@@ -96,8 +98,8 @@ HEDDLE_FN setup<T> make_rules(geometry const& g, options<Mask, Bias> const& o) {
                  g.heads_q);
   check_bias(o.bias, g.heads_q);
   return {g,
-          {number_scale, number_cap},
           {o.sinks, o.sinks_in_lse},
+          {number_scale, number_cap},
           make_dropout<T>(o.drop, g.heads_q, g.tokens_q / g.sequences, g.tokens_k / g.sequences,
                           g.cu_q.size() != 0 || g.cu_k.size() != 0)};
 }

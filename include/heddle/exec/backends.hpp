@@ -19,6 +19,7 @@ struct matmul_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
+struct decode_fn;
 }  // namespace attention
 namespace tile {
 struct run_fn;
@@ -60,6 +61,7 @@ HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
+HEDDLE_DECLARE_KERNEL(attention::decode_fn, cpu_tag, "heddle/backend/cpu/attention_decode.hpp");
 
 /// Runs the tuned form where the grid lists one for the executor's backend, else `Operation::generic`.
 template <class Operation, class Executor, class... Arguments>

@@ -16,7 +16,7 @@ struct segment {
 struct geometry {
   index_t tokens_q, tokens_k, heads_q, heads_kv, dk, dv, sequences;
   integer_list cu_q, cu_k, offsets;
-  setting<index_t> offset;
+  [[no_unique_address]] setting<index_t> offset;  // what follows fits behind its flag
   bool paged = false;
 
   HEDDLE_TILE index_t group() const noexcept { return heads_q / heads_kv; }

@@ -225,14 +225,14 @@ struct kernel<attention::forward_fn, cpu_tag> {
     namespace in = attention::detail;
     using T = typename Work::number;
     in::geometry const& g = work.rules.sizes;
-    in::forward_scratch<Work> const room = in::forward_room(work);
     scratch_frame frame(exec);
-    T* const memory = frame.template take<T>(exec.concurrency() * room.size());
-    index_t const tasks = in::query_tasks(g, in::rows_per_task);
-    exec.for_each_tile(tasks, [work, memory, tasks, size = room.size()](index_t task, int worker) {
+    T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work).size());
+    exec.for_each_tile(in::query_tasks(g, in::rows_per_task), [work, memory](index_t task, int worker) {
+      in::geometry const& sizes = work.rules.sizes;
+      index_t const tasks = in::query_tasks(sizes, in::rows_per_task);
       in::query_tile rows;
-      if (in::find_query_task(work.rules.sizes, in::interleave(task, tasks), in::rows_per_task, rows))
-        in::forward_rows(work, rows, memory + worker * size);
+      if (in::find_query_task(sizes, in::interleave(task, tasks), in::rows_per_task, rows))
+        in::forward_rows(work, rows, memory + worker * in::forward_room(work).size());
     });
     if (g.cu_q.size() == 0) return;
     constexpr index_t chunk = in::tokens_per_slack_task;
