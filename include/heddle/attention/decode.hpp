@@ -46,7 +46,7 @@ HEDDLE_FN void join_splits(Work const& w, index_t token, index_t head) {
   using monoid = softmax_monoid<T>;
   geometry const& g = w.rules.sizes;
   segment seg;
-  find_segment<false>(g, token, seg);
+  if (!find_segment<false>(g, token, seg)) return;
   index_t const query = token - seg.q_begin, first = first_slot(seg), count = splits_of(seg);
   // Sequences without keys own one slot that no part uses.
   T* const into = partial_row(w.partial, g, first, seg.q_length, query, head);
