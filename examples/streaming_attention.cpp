@@ -44,16 +44,20 @@ struct source {
   }
 };
 
-/// Attention of a few queries over a stream of keys and values: one state of the softmax monoid per query, and one block
-/// of the stream. All its memory comes from `space`, which counts it.
+/// Attention of a few queries over a stream of keys and values: one state of the softmax monoid per query, and one
+/// block of the stream. All its memory comes from `space`, which counts it.
 class stream_attention {
  public:
   stream_attention(heddle::serial_executor& exec, heddle::host_space& space, source const& s)
-      : o_(s.o), source_(s), queries_(exec, space, heddle::dims<2>(o_.queries, o_.columns)),
+      : o_(s.o),
+        source_(s),
+        queries_(exec, space, heddle::dims<2>(o_.queries, o_.columns)),
         acc_(exec, space, heddle::dims<2>(o_.queries, o_.columns)),
         keys_(exec, space, heddle::dims<2>(at::keys_per_block, o_.columns)),
         values_(exec, space, heddle::dims<2>(at::keys_per_block, o_.columns)),
-        numbers_(exec, space, heddle::dims<2>(o_.queries, 2)), scale_(1 / heddle::sqrt(float(o_.columns))), pending_(0) {
+        numbers_(exec, space, heddle::dims<2>(o_.queries, 2)),
+        scale_(1 / heddle::sqrt(float(o_.columns))),
+        pending_(0) {
     for (index_t i = 0; i < o_.queries; ++i) {
       for (index_t d = 0; d < o_.columns; ++d) queries_.view()(i, d) = source_.query(i, d);
       at::softmax_row<float> s_i = state(i);
@@ -146,15 +150,14 @@ bool same_as_whole(options const& o, std::vector<float> const& out, std::vector<
 int run(int argc, char** argv) {
   options o;
   examples::flags f(
-      "Attends to a stream of keys and values that is never stored: memory does not depend on its length. Online softmax "
-      "is from Milakov and Gimelshein 2018, its use for attention from Rabe and Staats 2021.");
+      "Attends to a stream of keys and values that is never stored: memory does not depend on its length. Online "
+      "softmax is from Milakov and Gimelshein 2018, its use for attention from Rabe and Staats 2021.");
   declare(f, o);
   f.parse(argc, argv);
   std::vector<float> out, lse;
   index_t const some = stream(o, (o.keys + 9) / 10, out, lse), all = stream(o, o.keys, out, lse);
-  std::printf("%lld keys: %lld bytes alive at most; %lld keys: %lld bytes\n",
-              static_cast<long long>((o.keys + 9) / 10), static_cast<long long>(some), static_cast<long long>(o.keys),
-              static_cast<long long>(all));
+  std::printf("%lld keys: %lld bytes alive at most; %lld keys: %lld bytes\n", static_cast<long long>((o.keys + 9) / 10),
+              static_cast<long long>(some), static_cast<long long>(o.keys), static_cast<long long>(all));
   std::printf("query 0: output %g %s, log-sum-exp %g\n", double(out[0]), o.columns > 1 ? "..." : "", double(lse[0]));
   bool right = some == all;
   if (o.check) {

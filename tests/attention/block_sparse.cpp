@@ -101,7 +101,8 @@ TEMPLATE_LIST_TEST_CASE("lists per sequence and head, garbage in blocks not list
     for (index_t h = 0; h < 2; ++h) {
       block_lists one(both);
       std::size_t const first = static_cast<std::size_t>((n * 2 + h) * 4);
-      one.row_ptr.assign(both.row_ptr.begin() + std::ptrdiff_t(first), both.row_ptr.begin() + std::ptrdiff_t(first + 4));
+      one.row_ptr.assign(both.row_ptr.begin() + std::ptrdiff_t(first),
+                         both.row_ptr.begin() + std::ptrdiff_t(first + 4));
       one.lists = 1;
       auto const cut = [&](auto const& v) { return slice(slice(v, 0, n * 40, n * 40 + 40), 1, h, h + 1); };
       at::forward(exec, cut(single.q.rows()), cut(single.k.rows()), cut(single.v.rows()), cut(single.out.rows()),
@@ -117,8 +118,8 @@ TEMPLATE_LIST_TEST_CASE("lists per sequence and head, garbage in blocks not list
 TEST_CASE("bad block lists are refused", "[attention]") {
   serial_executor exec;
   problem<float> p(shape{4, 6, 2, 2});
-  std::int32_t const good[] = {0, 1, 3}, falling[] = {0, 2, 1}, long_[] = {0, 1, 4}, col[] = {0, 0, 2}, same[] = {0, 1, 1},
-                     far[] = {0, 1, 3}, minus[] = {-1, 0, 2};
+  std::int32_t const good[] = {0, 1, 3}, falling[] = {0, 2, 1}, long_[] = {0, 1, 4}, col[] = {0, 0, 2},
+                     same[] = {0, 1, 1}, far[] = {0, 1, 3}, minus[] = {-1, 0, 2};
   auto const call = [&](std::int32_t const* row_ptr, std::int32_t const* cols, index_t q_block) {
     p.forward(exec, at::with_mask(at::block_sparse(view<std::int32_t const, 2>(row_ptr, dims<2>(1, 3)),
                                                    view<std::int32_t const, 1>(cols, dims<1>(3)), q_block, 2)));

@@ -55,8 +55,7 @@ TEMPLATE_LIST_TEST_CASE("gradients under dropout", "[attention]", executor_cases
   check_rule_gradients(setup.exec, {5, 7, 4, 1, 3, 2}, dropping(0.4));
 }
 
-TEMPLATE_LIST_TEST_CASE("dropout doesn't see how heads, queries and sequences are cut", "[attention]",
-                        executor_cases) {
+TEMPLATE_LIST_TEST_CASE("dropout doesn't see how heads, queries and sequences are cut", "[attention]", executor_cases) {
   TestType setup;
   auto& exec = setup.exec;
   shape const s{64, 80, 4, 2, 8, 8};

@@ -84,8 +84,8 @@ TEST_CASE("latent operands that don't fit are refused", "[attention]") {
   serial_executor exec;
   array<double> q(2, 3, 6), w_k(3, 4, 5), w_v(3, 5, 2), out(2, 3, 2), lse(3, 2), cache(8, 1, 7), narrow(8, 1, 6);
   auto const call = [&](array<double>& c, array<double>& w) {
-    at::latent(exec, q.rows(), w_k.rows(), w.rows(), view<double const, 2>(c.data.data(), dims<2>(c.a, c.c)), out.rows(),
-               lse.numbers());
+    at::latent(exec, q.rows(), w_k.rows(), w.rows(), view<double const, 2>(c.data.data(), dims<2>(c.a, c.c)),
+               out.rows(), lse.numbers());
   };
   array<double> w_other(3, 4, 2);
   REQUIRE_NOTHROW(call(cache, w_v));

@@ -16,7 +16,8 @@ struct paged_rows_case {
   std::vector<std::int32_t> table, lengths;
   array<float> k, v;
 
-  paged_rows_case(std::vector<std::int32_t> const& used, index_t rows_per_page, index_t heads_kv, index_t dk, index_t dv)
+  paged_rows_case(std::vector<std::int32_t> const& used, index_t rows_per_page, index_t heads_kv, index_t dk,
+                  index_t dv)
       : page(rows_per_page), most(0), heads(heads_kv), table(), lengths(used), k(0, 0), v(0, 0) {
     index_t pages = 0;
     for (std::int32_t n : used) most = std::max(most, (n + page - 1) / page + 1), pages += (n + page - 1) / page;
@@ -32,7 +33,8 @@ struct paged_rows_case {
   attention::paged_cache<float> cache() {
     dims<4> const keys(k.a / page, page, heads, k.c), values(k.a / page, page, heads, v.c);
     index_t const s = static_cast<index_t>(lengths.size());
-    return {{k.data.data(), keys}, {v.data.data(), values}, {table.data(), dims<2>(s, most)}, {lengths.data(), dims<1>(s)}};
+    return {
+        {k.data.data(), keys}, {v.data.data(), values}, {table.data(), dims<2>(s, most)}, {lengths.data(), dims<1>(s)}};
   }
 };
 

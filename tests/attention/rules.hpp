@@ -23,8 +23,7 @@ naive_row naive_rules(problem<T> const& p, attention::options<Mask, Bias> const&
   index_t const kv = h / (p.q.b / p.k.b), length = p.k.a, at = i + o.query_offset.value_or(length - p.q.a);
   attention::place const here{0, 1, kv, p.k.b, at - i, p.q.a, length};
   auto const seen = attention::detail::mask_at(o.mask, here);
-  auto const drop =
-      attention::detail::make_dropout<double>(o.drop, p.q.b, p.q.a, length, false);
+  auto const drop = attention::detail::make_dropout<double>(o.drop, p.q.b, p.q.a, length, false);
   naive_row r;
   r.out.assign(static_cast<std::size_t>(p.v.c), 0.0);
   std::vector<double> scores(static_cast<std::size_t>(length), -inf);
@@ -76,7 +75,8 @@ void check_rules(Exec& exec, shape const& s, attention::options<Mask, Bias> cons
       naive_row const r = naive_rules(p, o, i, h);
       double const d = 4 * (std::sqrt(double(s.dk)) + 1) * unit * r.size;
       for (index_t c = 0; c < s.dv; ++c)
-        wrong += !(std::fabs(double(p.out(i, h, c)) - r.out[std::size_t(c)]) <= (2e-6 * unit * 0x1p24 + 2 * d) * r.max_v);
+        wrong +=
+            !(std::fabs(double(p.out(i, h, c)) - r.out[std::size_t(c)]) <= (2e-6 * unit * 0x1p24 + 2 * d) * r.max_v);
       double const lse = double(p.lse(h, i));
       wrong += !(lse == r.lse || std::fabs(lse - r.lse) <= 4e-6 * unit * 0x1p24 * (1 + std::fabs(r.lse)) + d);
     }

@@ -19,8 +19,8 @@ struct append_work {
   HEDDLE_FN void check() const {
     for (index_t s = 0; s < sizes.sequences; ++s) {
       segment const seg = sizes.at(s);
-      HEDDLE_EXPECTS(seg.q_length <= seg.k_length,
-                     "the used length counts the rows to be appended: advance it first", s, seg.k_length, seg.q_length);
+      HEDDLE_EXPECTS(seg.q_length <= seg.k_length, "the used length counts the rows to be appended: advance it first",
+                     s, seg.k_length, seg.q_length);
     }
   }
   HEDDLE_FN void operator()(index_t token, int) const {
@@ -61,8 +61,9 @@ struct append_fn {
     index_t const tokens = k.extent(0), heads = cache.k.extent(2), s = cache.sequences();
     detail::expect_shape(k, tokens, heads, cache.k.extent(3), "k");
     detail::expect_shape(v, tokens, heads, cache.v.extent(3), "v");
-    detail::geometry const g{tokens, s * cache.capacity(), heads, heads, cache.k.extent(3), cache.v.extent(3), s, cu,
-                             cache.lengths, {}, {}, true};
+    detail::geometry const g{
+        tokens, s * cache.capacity(), heads, heads, cache.k.extent(3), cache.v.extent(3), s, cu, cache.lengths, {}, {},
+        true};
     if (s == 0) return;
     detail::check_sequences(g);
     observed_span<Executor> const scope(exec, [&] {
@@ -70,9 +71,7 @@ struct append_fn {
                   .shape = {tokens, heads, g.dk, g.dv},
                   .bytes = 2 * tokens * heads * (g.dk + g.dv) * static_cast<index_t>(sizeof(element))};
     });
-    detail::append_work<element> const work{g,
-                                            detail::rows_of(canonical_input(k)),
-                                            detail::rows_of(canonical_input(v)),
+    detail::append_work<element> const work{g, detail::rows_of(canonical_input(k)), detail::rows_of(canonical_input(v)),
                                             detail::paged_rows_of<element>(cache.k, cache.table),
                                             detail::paged_rows_of<element>(cache.v, cache.table)};
     detail::submit_page_check(exec, g, work.to_k, cache.k.extent(0));

@@ -43,7 +43,7 @@ struct backward_fn {
   /// Determinism: as in forward: one pass owns keys, one owns queries, nothing is added atomically.
   /// Memory: two numbers per head and query token (four where dlse leaves out sinks), and scratch per worker.
   /// Numerics: dk and dv sum query heads of a group ascending, inside a head blocks of 128 queries ascending; dq sums
-  /// blocks of 128 keys ascending; dsinks blocks of 128 queries ascending; each block is a chain. Biases get no gradient.
+  /// blocks of 128 keys ascending; dsinks blocks of 128 queries ascending; each block is a chain. Biases get none.
   /// Source: arXiv 2205.14135, appendix B.4, with the gradient of the log-sum-exp folded into delta.
   template <executor Executor, any_view Q, any_view K, any_view V, any_view Out, any_view Lse, any_view DOut,
             writable_view DQ, writable_view DK, writable_view DV, mask Mask = causal, bias Bias = no_bias>
@@ -54,7 +54,8 @@ struct backward_fn {
     submit(exec, q, k, v, out, lse, dout, none<Q>(), dq, dk, dv, none<Q>(), o);
   }
   template <executor Executor, any_view Q, any_view K, any_view V, any_view Out, any_view Lse, any_view DOut,
-            any_view DLse, writable_view DQ, writable_view DK, writable_view DV, mask Mask = causal, bias Bias = no_bias>
+            any_view DLse, writable_view DQ, writable_view DK, writable_view DV, mask Mask = causal,
+            bias Bias = no_bias>
     requires(DLse::rank() == 2 && DV::rank() == 3)
   HEDDLE_FN void operator()(Executor& exec, Q const& q, K const& k, V const& v, Out const& out, Lse const& lse,
                             DOut const& dout, DLse const& dlse, DQ const& dq, DK const& dk, DV const& dv,
@@ -97,8 +98,7 @@ struct backward_fn {
       index_t const key = tile / sizes.heads_kv, head = tile % sizes.heads_kv;
       detail::key_row(work, key, head, sum, sum + sizes.dk + sizes.dv);
       for (index_t d = 0; d < sizes.dk; ++d) dk.row(key, head)[d] = static_cast<element>(sum[d] + number(0));
-      for (index_t d = 0; d < sizes.dv; ++d)
-        dv.row(key, head)[d] = static_cast<element>(sum[sizes.dk + d] + number(0));
+      for (index_t d = 0; d < sizes.dv; ++d) dv.row(key, head)[d] = static_cast<element>(sum[sizes.dk + d] + number(0));
     });
     exec.for_each_tile(g.tokens_q * g.heads_q, [work, dq = to.dq, sums](index_t tile, int worker) {
       detail::geometry const& sizes = work.rules.sizes;
@@ -150,10 +150,10 @@ struct backward_fn {
     bool const apart = rules.sinks.given() && !o.sinks_in_lse && dlse.size() != 0;
     index_t const size = detail::row_numbers<number>::planes(apart) * g.heads_q * g.tokens_q;
     detail::row_numbers<number> const numbers{frame.template take<number>(size), apart};
-    exec.for_each_tile(g.tokens_q, detail::row_numbers_work<in, typename Out::value_type, number>{
-                                       g, rules.sinks, detail::rows_of(canonical_input(out)),
-                                       detail::rows_of(canonical_input(dout)), detail::numbers_of(canonical_input(lse)),
-                                       detail::numbers_of(canonical_input(dlse)), numbers});
+    exec.for_each_tile(
+        g.tokens_q, detail::row_numbers_work<in, typename Out::value_type, number>{
+                        g, rules.sinks, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
+                        detail::numbers_of(canonical_input(lse)), detail::numbers_of(canonical_input(dlse)), numbers});
     if constexpr (DSinks::rank() == 1) submit_sinks(exec, rules, numbers, dsinks);
     detail::backward_work<in, number, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
@@ -171,10 +171,10 @@ struct backward_fn {
                    "dsinks holds one number per query head, and options.sinks the logits", dsinks.size(),
                    rules.sinks.logits.size(), rules.sizes.heads_q);
     HEDDLE_EXPECTS(dsinks.has_distinct_elements(), "no element of an output may stand twice", dsinks.stride(0));
-    exec.for_each_tile(rules.sizes.heads_q, [rules, numbers, to = dsinks.data(), step = dsinks.stride(0)](
-                                                index_t head, int) {
-      to[head * step] = detail::sink_gradient(rules, numbers, head);
-    });
+    exec.for_each_tile(rules.sizes.heads_q,
+                       [rules, numbers, to = dsinks.data(), step = dsinks.stride(0)](index_t head, int) {
+                         to[head * step] = detail::sink_gradient(rules, numbers, head);
+                       });
   }
 };
 

@@ -18,9 +18,9 @@ concept linear_bias = std::is_trivially_copyable_v<B> && requires(B const& b, in
   { b.slope(head) } -> std::convertible_to<double>;
 };
 template <class B>
-concept bias = linear_bias<B> || (std::is_trivially_copyable_v<B> && requires(B const& b, index_t i) {
-                 { b(i, i, i) } -> std::convertible_to<double>;
-               });
+concept bias = linear_bias<B> ||(std::is_trivially_copyable_v<B>&& requires(B const& b, index_t i) {
+  { b(i, i, i) } -> std::convertible_to<double>;
+});
 
 /// Scores are left as they are.
 struct no_bias {

@@ -9,8 +9,8 @@ namespace heddle::attention {
 /// A mask of listed blocks, in compressed rows: queries come in blocks of `q_block`, counted from query 0 of their
 /// sequence, keys in blocks of `k_block`, and a key is visible where its block is listed for the query's block.
 ///
-/// `row_ptr` [lists, query blocks + 1]: where each row's columns begin in `col_idx`, and end. `col_idx`: blocks of keys,
-/// strictly rising inside a row. There is one list for all, one per key head, or one per sequence and key head
+/// `row_ptr` [lists, query blocks + 1]: where each row's columns begin in `col_idx`, and end. `col_idx`: blocks of
+/// keys, strictly rising inside a row. There is one list for all, one per key head, or one per sequence and key head
 /// (sequence-major). The last blocks may be short; a row without columns sees nothing.
 /// Compose with others by `&`: `causal{} & block_sparse(...)`.
 /// Errors: contract_error for shapes at once; for what the lists hold when the work that reads them runs.
@@ -19,8 +19,12 @@ class block_sparse {
  public:
   template <matrix_view RowPtr, vector_view ColIdx>
   HEDDLE_HD_FN constexpr block_sparse(RowPtr const& row_ptr, ColIdx const& col_idx, index_t q_block, index_t k_block)
-      : row_ptr_(row_ptr), col_idx_(col_idx), lists_(narrow(row_ptr.extent(0))), rows_(narrow(row_ptr.extent(1) - 1)),
-        q_block_(narrow(q_block)), k_block_(narrow(k_block)) {
+      : row_ptr_(row_ptr),
+        col_idx_(col_idx),
+        lists_(narrow(row_ptr.extent(0))),
+        rows_(narrow(row_ptr.extent(1) - 1)),
+        q_block_(narrow(q_block)),
+        k_block_(narrow(k_block)) {
     HEDDLE_EXPECTS(q_block >= 1 && k_block >= 1, "a block holds at least one query and one key", q_block, k_block);
     HEDDLE_EXPECTS(row_ptr.extent(0) >= 1 && row_ptr.extent(1) >= 1,
                    "row_ptr holds query blocks + 1 numbers for each list", row_ptr.extent(0), row_ptr.extent(1));
@@ -30,8 +34,13 @@ class block_sparse {
   class listed {
    public:
     HEDDLE_HD_FN listed(block_sparse const& m, place const& p)
-        : row_ptr_(m.row_ptr_), col_idx_(m.col_idx_), first_(m.list_of(p) * (m.rows_ + 1)), rows_(m.rows_),
-          q_block_(m.q_block_), k_block_(m.k_block_), offset_(p.offset) {}
+        : row_ptr_(m.row_ptr_),
+          col_idx_(m.col_idx_),
+          first_(m.list_of(p) * (m.rows_ + 1)),
+          rows_(m.rows_),
+          q_block_(m.q_block_),
+          k_block_(m.k_block_),
+          offset_(p.offset) {}
 
     HEDDLE_HD_FN bool visible(index_t i, index_t j) const {
       index_t const row = (i - offset_) / q_block_;

@@ -6,7 +6,8 @@
 namespace heddle {
 namespace attention {
 
-/// decode cuts the keys of a sequence into parts of this many, whatever the executor: part of the definition of its bits.
+/// decode cuts the keys of a sequence into parts of this many, whatever the executor: part of the definition of its
+/// bits.
 inline constexpr index_t keys_per_split = 1024;
 
 namespace detail {
@@ -20,9 +21,7 @@ struct key_split {
 
 /// Parts of sequence s have the slots from here on.
 HEDDLE_TILE index_t first_slot(segment const& s) noexcept { return s.k_begin / keys_per_split + s.number; }
-HEDDLE_TILE index_t splits_of(segment const& s) noexcept {
-  return (s.k_length + keys_per_split - 1) / keys_per_split;
-}
+HEDDLE_TILE index_t splits_of(segment const& s) noexcept { return (s.k_length + keys_per_split - 1) / keys_per_split; }
 /// Enough slots for any cut of the keys into sequences.
 HEDDLE_TILE index_t slots_of(geometry const& g) noexcept { return g.tokens_k / keys_per_split + g.sequences; }
 

@@ -6,8 +6,8 @@
 
 namespace heddle::attention {
 
-/// Dropout of attention weights: a pair is kept with probability 1 - p, and its weight then divided by 1 - p. The sum of
-/// weights and the log-sum-exp are those before dropout.
+/// Dropout of attention weights: a pair is kept with probability 1 - p, and its weight then divided by 1 - p. The sum
+/// of weights and the log-sum-exp are those before dropout.
 ///
 /// Whether a pair is kept is a function of (seed, stream) and of the pair's global element index
 /// ((b Hq + h) Sq + i) Sk + j in a tensor [sequences, heads, queries, keys]. The first_* members say where this call

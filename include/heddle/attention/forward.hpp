@@ -85,8 +85,7 @@ struct forward_work : Operands {
           weights[c] = heddle::mul(weights[c], d.factor(row + static_cast<std::uint64_t>(rows[c])));
       };
       softmax_monoid<number>::push_block(
-          state, n, scores,
-          [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; }, drop);
+          state, n, scores, [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; }, drop);
     }
   }
 
@@ -116,8 +115,12 @@ HEDDLE_FN auto make_paged_setup(Q const& q, Cache const& c, options<Mask, Bias> 
   HEDDLE_EXPECTS(c.k.extent(3) == q.extent(2), "q and the cached keys have the same columns", q.extent(2),
                  c.k.extent(3));
   expect_unit_columns(q, "q");
-  geometry const g{q.extent(0), c.sequences() * c.capacity(), q.extent(1), c.k.extent(2),   q.extent(2), c.v.extent(3),
-                   c.sequences(), o.cu_q, c.lengths,   o.query_offsets, o.query_offset, true};
+  geometry const g{q.extent(0),    c.sequences() * c.capacity(),
+                   q.extent(1),    c.k.extent(2),
+                   q.extent(2),    c.v.extent(3),
+                   c.sequences(),  o.cu_q,
+                   c.lengths,      o.query_offsets,
+                   o.query_offset, true};
   return make_rules<accumulator_t<typename Q::value_type>>(g, o);
 }
 
@@ -179,8 +182,8 @@ struct forward_fn {
     submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
                                       detail::rows_of(canonical_input(v)), out, lse, o));
   }
-  /// The same with keys and values of a paged cache. Sequence s sees `cache.lengths[s]` keys; queries are cut equally or
-  /// by `cu_q`. Bits are those of the same rows without pages.
+  /// The same with keys and values of a paged cache. Sequence s has `cache.lengths[s]` keys; queries are cut equally
+  /// or by `cu_q`. Bits are those of the same rows without pages.
   template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
             mask Mask = causal, bias Bias = no_bias>
     requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)

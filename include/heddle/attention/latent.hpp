@@ -30,8 +30,9 @@ struct latent_fn {
     static_assert(std::is_same_v<element, typename Cache::value_type>, "q and the cache have one element type");
     index_t const tokens = q.extent(0), heads = q.extent(1), dn = w_k.extent(1), dc = w_k.extent(2),
                   dr = q.extent(2) - dn, wide = cache.extent(1);
-    HEDDLE_EXPECTS(w_k.extent(0) == heads && w_v.extent(0) == heads && w_v.extent(1) == dc && dr >= 0 && wide == dc + dr,
-                   "q, weights and the latent cache must fit", heads, dn, dc, dr, wide);
+    bool const weights_fit = w_k.extent(0) == heads && w_v.extent(0) == heads && w_v.extent(1) == dc;
+    HEDDLE_EXPECTS(weights_fit && dr >= 0 && wide == dc + dr, "q, weights and the latent cache must fit", heads, dn, dc,
+                   dr, wide);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.latent",
                   .shape = {tokens, cache.extent(0), heads, wide},

@@ -45,8 +45,8 @@ class integer_list {
 
   /// Pre: the elements lie without gaps.
   template <any_view V>
-    requires((V::rank() == 1 || V::rank() == 2) && (std::same_as<typename V::value_type, std::int32_t> ||
-                                                    std::same_as<typename V::value_type, std::int64_t>))
+    requires((V::rank() == 1 || V::rank() == 2) &&
+             (std::same_as<typename V::value_type, std::int32_t> || std::same_as<typename V::value_type, std::int64_t>))
   HEDDLE_HD_FN constexpr integer_list(V const& v) : list_(v.data(), v.size(), sizeof(typename V::value_type) == 8) {
     HEDDLE_EXPECTS(v.is_contiguous(), "a list of integers must lie without gaps", v.size());
   }

@@ -136,7 +136,9 @@ HEDDLE_HD_FN auto mask_at(Mask const& m, place const& p) {
 
 /// A mask whose lists must be checked before they are used.
 template <class M>
-concept checked_mask = requires(M const& m, place const& p) { m.check(p); };
+concept checked_mask = requires(M const& m, place const& p) {
+  m.check(p);
+};
 
 template <class Mask>
 HEDDLE_FN void check_mask(Mask const& m, place const& p) {
@@ -151,34 +153,24 @@ struct both {
   [[no_unique_address]] A a;
   [[no_unique_address]] B b;
 
-  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const
-    requires(uniform_mask<A> && uniform_mask<B>)
-  {
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const requires(uniform_mask<A>&& uniform_mask<B>) {
     return a.visible(i, j) && b.visible(i, j);
   }
-  HEDDLE_TILE constexpr block kv_range(block q) const
-    requires(uniform_mask<A> && uniform_mask<B>)
-  {
+  HEDDLE_TILE constexpr block kv_range(block q) const requires(uniform_mask<A>&& uniform_mask<B>) {
     block const x = a.kv_range(q), y = b.kv_range(q);
     return {x.begin > y.begin ? x.begin : y.begin, x.end < y.end ? x.end : y.end};
   }
-  HEDDLE_TILE constexpr block_kind kind(block q, block k) const
-    requires(uniform_mask<A> && uniform_mask<B>)
-  {
+  HEDDLE_TILE constexpr block_kind kind(block q, block k) const requires(uniform_mask<A>&& uniform_mask<B>) {
     block_kind const x = a.kind(q, k), y = b.kind(q, k);
     if (x == block_kind::skip || y == block_kind::skip) return block_kind::skip;
     return x == block_kind::full && y == block_kind::full ? block_kind::full : block_kind::partial;
   }
-  HEDDLE_HD_FN auto at(place const& p) const
-    requires(placed_mask<A> || placed_mask<B>)
-  {
+  HEDDLE_HD_FN auto at(place const& p) const requires(placed_mask<A> || placed_mask<B>) {
     auto const x = detail::mask_at(a, p);
     auto const y = detail::mask_at(b, p);
     return both<std::remove_cv_t<decltype(x)>, std::remove_cv_t<decltype(y)>>{x, y};
   }
-  HEDDLE_FN void check(place const& p) const
-    requires(detail::checked_mask<A> || detail::checked_mask<B>)
-  {
+  HEDDLE_FN void check(place const& p) const requires(detail::checked_mask<A> || detail::checked_mask<B>) {
     detail::check_mask(a, p);
     detail::check_mask(b, p);
   }

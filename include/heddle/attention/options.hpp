@@ -18,7 +18,8 @@ namespace heddle::attention {
 /// the token dimension, sequences + 1 numbers from 0, never falling; rows past the last one are slack: never read,
 /// written as 0 (-inf in the log-sum-exp). Without them the tokens are cut into `sequences` equal parts.
 /// `bias`: added to the capped score. `sinks`: one logit per query head that takes part in the softmax of each of its
-/// rows and has no value; -inf is none. `sinks_in_lse`: whether the log-sum-exp counts them. `drop`: dropout of weights.
+/// rows and has no value; -inf is none. `sinks_in_lse`: whether the log-sum-exp counts them. `drop`: dropout of the
+/// weights.
 template <mask Mask = causal, attention::bias Bias = no_bias>
 struct options {
   Mask mask{};

@@ -51,7 +51,7 @@ HEDDLE_FN void expect_cache(Cache const& c) {
   HEDDLE_EXPECTS(c.page() >= 1, "a page holds at least one row", c.page());
   HEDDLE_EXPECTS(c.lengths.extent(0) == c.sequences(), "one used length per sequence", c.lengths.extent(0),
                  c.sequences());
-  HEDDLE_EXPECTS(c.lengths.is_contiguous() && c.table.is_contiguous(), "the page table and the lengths lie without gaps",
+  HEDDLE_EXPECTS(c.lengths.is_contiguous() && c.table.is_contiguous(), "page table and lengths lie without gaps",
                  c.table.stride(0), c.lengths.stride(0));
   HEDDLE_EXPECTS((c.k.extent(3) <= 1 || c.k.stride(3) == 1) && (c.v.extent(3) <= 1 || c.v.stride(3) == 1),
                  "columns must lie side by side", c.k.stride(3), c.v.stride(3));
@@ -59,7 +59,8 @@ HEDDLE_FN void expect_cache(Cache const& c) {
 
 /// Rows of one side of a cache, tokens of sequence s numbered from s * capacity.
 template <class Element, class T, class Space>
-HEDDLE_FN paged_rows<Element> paged_rows_of(view<T, 4, Space> const& v, view<std::int32_t const, 2, Space> const& table) {
+HEDDLE_FN paged_rows<Element> paged_rows_of(view<T, 4, Space> const& v,
+                                            view<std::int32_t const, 2, Space> const& table) {
   return {v.data(), v.stride(0), v.stride(1), v.stride(2), table.data(), v.extent(1)};
 }
 

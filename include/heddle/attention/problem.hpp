@@ -115,8 +115,8 @@ HEDDLE_FN index_t sequences_of(options<Mask, Bias> const& o) {
 /// The setup of q against k and v.
 template <any_view Q, any_view K, any_view V, class Mask, class Bias>
 HEDDLE_FN auto make_setup(Q const& q, K const& k, V const& v, options<Mask, Bias> const& o) {
-  geometry const g{q.extent(0), k.extent(0),     q.extent(1), k.extent(1), q.extent(2),       v.extent(2),
-                   sequences_of(o), o.cu_q, o.cu_k,      o.query_offsets, o.query_offset};
+  geometry const g{q.extent(0),     k.extent(0), q.extent(1), k.extent(1),     q.extent(2),   v.extent(2),
+                   sequences_of(o), o.cu_q,      o.cu_k,      o.query_offsets, o.query_offset};
   expect_unit_columns(q, "q");
   expect_shape(k, g.tokens_k, g.heads_kv, g.dk, "k");
   expect_shape(v, g.tokens_k, g.heads_kv, g.dv, "v");

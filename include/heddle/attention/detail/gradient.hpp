@@ -23,7 +23,7 @@ struct row_numbers {
   T* data;
   bool apart;  ///< whether keys_lse and dlse are there
 
-  static constexpr index_t planes(bool apart) noexcept { return apart ? 4 : 2; }
+  HEDDLE_FN static constexpr index_t planes(bool apart) noexcept { return apart ? 4 : 2; }
   HEDDLE_TILE T& at(row_number n, geometry const& g, index_t token, index_t head) const noexcept {
     return data[(static_cast<index_t>(n) * g.heads_q + head) * g.tokens_q + token];
   }
@@ -134,8 +134,7 @@ HEDDLE_FN void query_row(Work const& w, index_t query, index_t head, T* sum, T* 
     for (index_t j = first; j < first + keys_per_block && j < seg.k_length; ++j) {
       if (!w.grade(seen, seg, i, head, j, pair)) continue;
       for (index_t d = 0; d < g.dk; ++d)
-        part[d] =
-            heddle::fma(pair.score, static_cast<T>(w.k.row(seg.k_begin + j, head / g.group())[d]), part[d]);
+        part[d] = heddle::fma(pair.score, static_cast<T>(w.k.row(seg.k_begin + j, head / g.group())[d]), part[d]);
     }
     for (index_t d = 0; d < g.dk; ++d) sum[d] += part[d];
   }

@@ -46,11 +46,18 @@ struct backward_state {
   T *bias, *factor;           ///< panels, or null
 
   HEDDLE_SHIM backward_state(T* at, backward_scratch<T> const& room)
-      : weights(at), scores(weights + room.panel()), a(scores + room.panel()), b(a + room.dk * lanes),
-        sum_k(b + room.dv * lanes), sum_v(sum_k + room.wide_k() * lanes),
-        rows_k(sum_v + room.wide_v() * lanes), rows_v(rows_k + block_columns * room.wide_k()),
-        lse(rows_v + block_columns * room.wide_v()), delta(lse + block_columns),
-        keys_lse(room.apart ? delta + block_columns : nullptr), dlse(room.apart ? keys_lse + block_columns : nullptr),
+      : weights(at),
+        scores(weights + room.panel()),
+        a(scores + room.panel()),
+        b(a + room.dk * lanes),
+        sum_k(b + room.dv * lanes),
+        sum_v(sum_k + room.wide_k() * lanes),
+        rows_k(sum_v + room.wide_v() * lanes),
+        rows_v(rows_k + block_columns * room.wide_k()),
+        lse(rows_v + block_columns * room.wide_v()),
+        delta(lse + block_columns),
+        keys_lse(room.apart ? delta + block_columns : nullptr),
+        dlse(room.apart ? keys_lse + block_columns : nullptr),
         bias(room.biased ? lse + room.columns() : nullptr),
         factor(room.drops ? lse + room.columns() + (room.biased ? block_columns * lanes : 0) : nullptr) {}
 

@@ -13,8 +13,9 @@ HEDDLE_FN bool find_decode_task(geometry const& g, index_t task, query_tile& fou
   key_split split;
   if (!find_split(g, task / tiles / g.heads_kv, split)) return false;
   index_t const first = task % tiles * rows_per_task, left = all - first;
-  found = {split.seg, task / tiles % g.heads_kv, g.group(), first, left < rows_per_task ? left : rows_per_task,
-           split.part, split.slot};
+  found = {
+      split.seg, task / tiles % g.heads_kv, g.group(), first, left < rows_per_task ? left : rows_per_task, split.part,
+      split.slot};
   return true;
 }
 
@@ -28,7 +29,8 @@ struct kernel<attention::decode_fn, cpu_tag> {
     namespace in = attention::detail;
     using T = typename Work::number;
     in::geometry const& g = work.rules.sizes;
-    index_t const rows = g.tokens_q / g.sequences * g.group(), tiles = (rows + in::rows_per_task - 1) / in::rows_per_task;
+    index_t const rows = g.tokens_q / g.sequences * g.group(),
+                  tiles = (rows + in::rows_per_task - 1) / in::rows_per_task;
     scratch_frame frame(exec);
     T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work).size());
     exec.for_each_tile(in::slots_of(g) * g.heads_kv * tiles, [work, memory](index_t task, int worker) {

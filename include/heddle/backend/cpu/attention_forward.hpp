@@ -75,8 +75,7 @@ struct forward_body {
                        stage_rows<Isa>(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk)),
                        first};
         forward_state<T> const state(memory + t * room.tile_size(), g.dk, g.dv);
-        block_of<Isa>(w, rules, state, keys_here, scores, scores + room.scores_size(), seen, queries[t],
-                      part(task, t));
+        block_of<Isa>(w, rules, state, keys_here, scores, scores + room.scores_size(), seen, queries[t], part(task, t));
       }
     }
     for (index_t t = 0; t < tiles; ++t) finish<Isa>(w, part(task, t), memory + t * room.tile_size());
@@ -106,8 +105,8 @@ struct forward_body {
       add_panel<Isa>(scores, panel, seen.run);
     }
     // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
-    bool const plain = all_finite<Isa>(keys.v, lo, seen.run.full_begin, g.dv) &&
-                       all_finite<Isa>(keys.v, seen.run.full_end, hi, g.dv);
+    bool const plain =
+        all_finite<Isa>(keys.v, lo, seen.run.full_begin, g.dv) && all_finite<Isa>(keys.v, seen.run.full_end, hi, g.dv);
     weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1),
                      rows <= few ? rows : lanes);
     if (w.rules.drop.active()) {

@@ -71,9 +71,9 @@ HEDDLE_FN void drop_panel(dropout_rule<T> const& drop, query_tile const& tile, i
                           T* panel) {
   for (index_t i = run.lo * lanes; i < run.hi * lanes; ++i) panel[i] = T(0);
   for (index_t lane = 0; lane < tile.rows; ++lane)
-    drop.factors(drop.row(tile.seg.number, tile.head(lane), tile.query(lane)) +
-                     static_cast<std::uint64_t>(first + run.lo),
-                 run.hi - run.lo, panel + run.lo * lanes + lane, lanes);
+    drop.factors(
+        drop.row(tile.seg.number, tile.head(lane), tile.query(lane)) + static_cast<std::uint64_t>(first + run.lo),
+        run.hi - run.lo, panel + run.lo * lanes + lane, lanes);
 }
 /// Factors of dropout of a block of queries from query `first` of the sequence on, for lanes of keys.
 template <class T>

@@ -9,7 +9,7 @@ namespace heddle::attention::detail {
 
 /// Which lanes see which columns of a block.
 struct visibility {
-  column_run run;                    ///< columns, counted from the block's first
+  column_run run;                     ///< columns, counted from the block's first
   std::uint32_t bits[block_columns];  ///< lanes that see a column
 };
 
@@ -40,8 +40,7 @@ struct key_columns {
   template <class Mask>
   HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
-    for (index_t lane = 0; lane < rows; ++lane)
-      seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
+    for (index_t lane = 0; lane < rows; ++lane) seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
     return seen & alive;
   }
 };
@@ -148,7 +147,8 @@ HEDDLE_FN void fill_bias(Bias const& bias, Columns const& columns, visibility& s
 /// Pre: mask and bias outlive the result.
 template <class T, class Mask, class Bias>
 HEDDLE_FN any_rules<T> erase_rules(Mask const& mask, Bias const& bias) {
-  any_rules<T> r{&mask,   nullptr,
+  any_rules<T> r{&mask,
+                 nullptr,
                  [](void const* m, block queries) { return static_cast<Mask const*>(m)->kv_range(queries); },
                  [](void const* m, key_columns const& columns, index_t n, visibility& seen) {
                    return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
@@ -156,7 +156,9 @@ HEDDLE_FN any_rules<T> erase_rules(Mask const& mask, Bias const& bias) {
                  [](void const* m, query_columns const& columns, index_t n, visibility& seen) {
                    return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
                  },
-                 nullptr, nullptr, nullptr};
+                 nullptr,
+                 nullptr,
+                 nullptr};
   if constexpr (has_bias<Bias>) {
     r.bias = &bias;
     if constexpr (linear_bias<Bias>) {
