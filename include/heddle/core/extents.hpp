@@ -48,7 +48,9 @@ class extents {
   /// One size per dimension.
   template <class... I>
     requires(sizeof...(I) == sizeof...(E) && sizeof...(E) > 0 && (std::is_convertible_v<I, index_t> && ...))
-  HEDDLE_HD_FN constexpr explicit extents(I... sizes) : size_{static_cast<index_t>(sizes)..., 1} { check(); }
+  HEDDLE_HD_FN constexpr explicit extents(I... sizes) : size_{static_cast<index_t>(sizes)..., 1} {
+    if (!surely_right(static_cast<index_t>(sizes)...)) check();
+  }
 
   /// From extents of the same rank; fails where a static size differs.
   template <index_t... F>
@@ -77,6 +79,12 @@ class extents {
   }
 
  private:
+  // Sizes so small that no product of them can wrap: what nearly every call has, in a few instructions.
+  template <class... I>
+  static HEDDLE_HD_FN constexpr bool surely_right(I... sizes) noexcept {
+    constexpr int bits = 62 / static_cast<int>(sizeof...(E));
+    return ((E == dynamic || sizes == E) && ...) && ((sizes | ...) >> bits) == 0;
+  }
   HEDDLE_HD_FN constexpr void check() const {
     index_t product = 1;
     for (std::size_t i = 0; i < rank(); ++i) {
