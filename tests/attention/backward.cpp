@@ -196,7 +196,8 @@ TEMPLATE_LIST_TEST_CASE("gradients around the tile edges", "[attention]", execut
     check_float(exec, {3, l, 1, 1, 4, 9});
     check_float(exec, {l, 2, 1, 1, 4, 9});
   }
-  for (index_t d : {1, 16, 64, 80, 128}) check_float(exec, {19, 37, 2, 2, d, d});
+  for (index_t d : {1, 7, 16, 33, 64, 65, 80, 96, 127, 128}) check_float(exec, {19, 37, 2, 2, d, d});
+  check_float(exec, {9, 20, 8, 1, 192, 128});
   check_float(exec, {150, 140, 2, 1, 6, 6}, at::options<>{.softcap = 2, .query_offset = -5});
   check_float(exec, {150, 140, 2, 1, 6, 6}, at::with_mask(at::causal{} & at::window(40, 0)));
   check_float(exec, {40, 140, 2, 1, 6, 6}, at::options<at::full>{});
