@@ -18,6 +18,7 @@
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
 #include <heddle/algorithm/top_k.hpp>
+#include <heddle/attention/append.hpp>
 #include <heddle/attention/merge.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/core/bf16.hpp>
@@ -357,6 +358,18 @@ TEMPLATE_LIST_TEST_CASE("the join of partial attention says what it moves and do
   auto const lse_a = m.matrix<float>(2, 3), lse_b = m.matrix<float>(2, 3), lse = m.matrix<float>(2, 3);
   expect_work(setup.exec, 1, 4 * 3 * (n + 6), 3 * n,
               [&](auto& e) { attention::merge(e, a, lse_a, b, lse_b, out, lse); });
+}
+
+TEMPLATE_LIST_TEST_CASE("rows for a paged cache are counted", "[operations]", cases) {
+  TestType setup;
+  memory m;
+  view<float, 3> const k(m.take<float>(12), dims<3>(2, 2, 3)), v(m.take<float>(20), dims<3>(2, 2, 5));
+  auto const table = m.matrix<std::int32_t>(1, 1);
+  auto const length = m.vector<std::int32_t>(1);
+  length(0) = 2;
+  attention::paged_cache<float> const cache{view<float, 4>(m.take<float>(24), dims<4>(1, 4, 2, 3)),
+                                            view<float, 4>(m.take<float>(40), dims<4>(1, 4, 2, 5)), table, length};
+  expect_work(setup.exec, 1, 2 * 4 * (12 + 20), 0, [&](auto& e) { attention::append(e, k, v, cache); });
 }
 
 TEMPLATE_LIST_TEST_CASE("an optimizer step says what it moves and does", "[operations]", cases) {

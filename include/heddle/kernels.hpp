@@ -58,10 +58,13 @@ namespace attention::detail {
 struct forward_body;
 struct query_gradient_body;
 struct key_gradient_body;
-struct any_mask;
+template <class>
+struct any_rules;
 struct query_tile;
 struct key_tile;
-template <class, class, class>
+template <class>
+struct head_rows;
+template <class, class, class, class>
 struct forward_operands;
 template <class, class>
 struct backward_operands;
@@ -189,12 +192,13 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   HEDDLE_MATMUL_STORE(X, double, double, no_epilogue)
 
 #define HEDDLE_ATTENTION_KERNELS_OF(X, A, T)                                                                           \
-  X(attention::detail::forward_body, attention::detail::forward_operands<A, A, T>, attention::detail::any_mask,        \
-    attention::detail::query_tile, T*)                                                                                 \
+  X(attention::detail::forward_body,                                                                                   \
+    attention::detail::forward_operands<A, A, T, attention::detail::head_rows<A const>>,                               \
+    attention::detail::any_rules<T>, attention::detail::query_tile, T*)                                                \
   X(attention::detail::query_gradient_body, attention::detail::backward_operands<A, T>,                                \
-    attention::detail::gradients<A>, attention::detail::any_mask, attention::detail::query_tile, T*)                   \
+    attention::detail::gradients<A>, attention::detail::any_rules<T>, attention::detail::query_tile, T*)               \
   X(attention::detail::key_gradient_body, attention::detail::backward_operands<A, T>, attention::detail::gradients<A>, \
-    attention::detail::any_mask, attention::detail::key_tile, T*)
+    attention::detail::any_rules<T>, attention::detail::key_tile, T*)
 #define HEDDLE_ATTENTION_KERNELS(X)            \
   HEDDLE_ATTENTION_KERNELS_OF(X, float, float) \
   HEDDLE_ATTENTION_KERNELS_OF(X, bf16, float)  \

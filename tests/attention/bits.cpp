@@ -3,7 +3,7 @@
 /// @file
 /// The bits of attention: those of the plain loops, for any executor, thread count, instruction set and packing.
 
-#include "problems.hpp"
+#include "rules.hpp"
 
 #include "support/buffer.hpp"
 
@@ -37,16 +37,24 @@ void require_same(problem<T> const& x, problem<T> const& y) {
   REQUIRE(same_bits(x.dv, y.dv));
 }
 
-template <class T, class Exec, class Mask>
-problem<T> solve(Exec&& exec, shape const& s, at::options<Mask> const& o) {
+template <class T, class Exec, class Mask, class Bias>
+problem<T> solve(Exec&& exec, shape const& s, at::options<Mask, Bias> const& o) {
   problem<T> p(s, 11);
   p.forward(exec, o);
-  p.backward(exec, o);
+  if (o.sinks_in_lse) {
+    p.backward(exec, o);
+    return p;
+  }
+  array<accumulator_t<T>> dlse(s.heads_q, s.tokens_q);
+  dlse.fill(3);
+  at::backward(exec, p.q.rows(), p.k.rows(), p.v.rows(), p.out.rows(), p.lse.numbers(), p.dout.rows(), dlse.numbers(),
+               p.dq.rows(), p.dk.rows(), p.dv.rows(), o);
+  exec.synchronize();
   return p;
 }
 
-template <class T, class Mask = at::causal>
-void check_bits(shape const& s, at::options<Mask> const& o = {}) {
+template <class T, class Mask = at::causal, class Bias = at::no_bias>
+void check_bits(shape const& s, at::options<Mask, Bias> const& o = {}) {
   INFO("q " << s.tokens_q << " k " << s.tokens_k << " dk " << s.dk << " dv " << s.dv);
   problem<T> const oracle = solve<T>(reference_executor(), s, o);
   with_every_isa([&] {
@@ -74,6 +82,29 @@ TEST_CASE("double attention has the bits of the plain loops", "[attention]") {
 
 TEST_CASE("bf16 attention has the bits of the plain loops", "[attention]") {
   check_bits<bf16>({70, 140, 2, 1, 64, 20});
+}
+
+TEST_CASE("biased attention has the bits of the plain loops", "[attention]") {
+  check_bits<float>({70, 300, 6, 2, 16, 9}, at::with_bias(at::alibi(6)));
+  check_bits<float>({3, 300, 6, 2, 16, 9}, at::with_bias(rough{}));
+  check_bits<float>({70, 150, 2, 1, 8, 8}, at::with_bias(rough{}));
+  auto far = at::with_bias(at::alibi(2), at::full{});
+  far.query_offset = (index_t{1} << 25) + 1;
+  check_bits<float>({40, 150, 2, 1, 8, 8}, far);
+}
+
+TEST_CASE("attention with dropout and sinks has the bits of the plain loops", "[attention]") {
+  at::options<> o;
+  o.drop = {.probability = 0.25, .seed = 5};
+  check_bits<float>({70, 300, 4, 2, 16, 9}, o);
+  check_bits<float>({3, 150, 4, 2, 16, 9}, o);
+  float const logits[] = {0.5f, -1.25f, 2, 0};
+  o.sinks = view<float const, 1>(logits, dims<1>(4));
+  check_bits<double>({40, 150, 4, 2, 16, 9}, o);
+  o.drop.probability = 0;
+  o.sinks_in_lse = false;
+  check_bits<float>({70, 300, 4, 2, 16, 9}, o);
+  check_bits<bf16>({5, 150, 4, 1, 16, 9}, o);
 }
 
 TEST_CASE("many threads, thirty runs, one result", "[attention]") {

@@ -5,6 +5,8 @@
 
 #include "problems.hpp"
 
+#include <heddle/attention/decode.hpp>
+#include <heddle/backend/cpu/attention_decode.hpp>
 #include <heddle/exec/plan.hpp>
 
 using namespace heddle;
@@ -35,4 +37,18 @@ TEMPLATE_LIST_TEST_CASE("attention is planned from shapes and takes what the pla
   p.backward(exec, at::options<>{});
   REQUIRE(exec.scratch().high_water() == most);
   REQUIRE(exec.scratch().capacity() == reserved);
+}
+
+TEMPLATE_LIST_TEST_CASE("decode is planned from shapes and takes what the plan says", "[attention]", executor_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  exec.scratch().guard(false);  // plans don't count guards
+  problem<float> p(shape{2, 2100, 4, 2, 9, 11});
+  auto const q = p.q.rows(), k = p.k.rows(), v = p.v.rows(), out = p.out.rows();
+  work_plan const planned = plan(exec, [&] { at::decode(exec, q, k, v, out, p.lse.numbers()); });
+  REQUIRE(planned.flops == 2 * 4 * (9 + 11) * 2 * 2100);
+  REQUIRE(planned.bytes_moved == 4 * (2 * 4 + 2100 * 2) * (9 + 11));
+  at::decode(exec, q, k, v, out, p.lse.numbers());
+  exec.synchronize();
+  REQUIRE(exec.scratch().high_water() == planned.scratch_bytes);
 }

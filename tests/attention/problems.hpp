@@ -90,13 +90,13 @@ struct problem {
     v.fill(seed + 2);
     dout.fill(seed + 3);
   }
-  template <class Exec, class Mask>
-  void forward(Exec& exec, attention::options<Mask> const& o) {
+  template <class Exec, class Mask, class Bias>
+  void forward(Exec& exec, attention::options<Mask, Bias> const& o) {
     attention::forward(exec, q.rows(), k.rows(), v.rows(), out.rows(), lse.numbers(), o);
     exec.synchronize();
   }
-  template <class Exec, class Mask>
-  void backward(Exec& exec, attention::options<Mask> const& o) {
+  template <class Exec, class Mask, class Bias>
+  void backward(Exec& exec, attention::options<Mask, Bias> const& o) {
     attention::backward(exec, q.rows(), k.rows(), v.rows(), out.rows(), lse.numbers(), dout.rows(), dq.rows(),
                         dk.rows(), dv.rows(), o);
     exec.synchronize();

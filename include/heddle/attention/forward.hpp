@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/attention/detail/score.hpp>
+#include <heddle/attention/paged_cache.hpp>
 #include <heddle/attention/softmax_monoid.hpp>
 #include <heddle/exec/executor.hpp>
 
@@ -10,60 +11,139 @@ namespace attention {
 
 namespace detail {
 
-/// Operands of the forward pass as queued work carries them.
-template <class In, class Out, class T>
+/// Operands of the forward pass as queued work carries them. Rows: how keys and values lie.
+template <class In, class Out, class T, class Rows = head_rows<In const>>
 struct forward_operands {
   using input = In;
   using output = Out;
   using number = T;
+  using key_rows = Rows;
   setup<T> rules;
-  head_rows<In const> q, k, v;
+  head_rows<In const> q;
+  Rows k, v;
   head_rows<Out> out;
   head_rows<T> lse;
+  T* partial = nullptr;  ///< where given, states of parts of the keys go there, and out and lse are left alone
 };
 
-template <class In, class Out, class T, class Mask>
-struct forward_work : forward_operands<In, Out, T> {
-  Mask mask;
+/// The state of one part of one row: its maximum, its sum, and dv accumulated values. `queries`: of its sequence.
+template <class T>
+HEDDLE_TILE T* partial_row(T* partial, geometry const& g, index_t slot, index_t queries, index_t query, index_t head) {
+  return partial + ((slot * queries + query) * g.heads_q + head) * (g.dv + 2);
+}
 
-  HEDDLE_FN forward_work(forward_operands<In, Out, T> const& o, Mask const& m)
-      : forward_operands<In, Out, T>(o), mask(m) {}
+template <class Operands, class Mask, class Bias>
+struct forward_work : Operands {
+  using operands = Operands;
+  using typename Operands::number;
+  static constexpr bool biased = has_bias<Bias>;
+  [[no_unique_address]] Mask mask;
+  [[no_unique_address]] Bias bias;
 
-  /// One query row of one head: blocks of keys in ascending order into the softmax state.
-  HEDDLE_FN void row(index_t token, index_t head, T* acc) const {
+  HEDDLE_FN forward_work(Operands const& o, Mask const& m, Bias const& b) : Operands(o), mask(m), bias(b) {}
+
+  /// One query row of one head: blocks of keys in ascending order into the softmax state, then the sink.
+  HEDDLE_FN void row(index_t token, index_t head, number* acc) const {
     geometry const& g = this->rules.sizes;
-    softmax_row<T> state{T(0), T(0), acc, g.dv};
-    softmax_monoid<T>::identity(state);
+    softmax_row<number> state{number(0), number(0), acc, g.dv};
+    softmax_monoid<number>::identity(state);
     segment seg;
     if (find_segment<false>(g, token, seg)) {
-      index_t const i = token - seg.q_begin + seg.offset, kv_head = head / g.group();
-      block const keys = clamp(mask.kv_range({i, i + 1}), seg.k_length);
-      T scores[keys_per_block];
-      index_t rows[keys_per_block];
-      for (index_t first = keys.begin / keys_per_block * keys_per_block; first < keys.end; first += keys_per_block) {
-        index_t n = 0;
-        for (index_t j = first; j < first + keys_per_block && j < seg.k_length; ++j) {
-          if (!mask.visible(i, j)) continue;
-          rows[n] = seg.k_begin + j;
-          scores[n++] = score(this->rules.rule, g.dk, this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
-        }
-        softmax_monoid<T>::push_block(state, n, scores,
-                                      [&](index_t c, index_t d) { return this->v.row(rows[c], kv_head)[d]; });
-      }
+      keys(seg, token, head, {0, no_bound}, state);
+      write(token, head, state);
+    } else {
+      for (index_t d = 0; d < g.dv; ++d) this->out.row(token, head)[d] = typename Operands::output(number(0));
+      *this->lse.row(token, head) = softmax_monoid<number>::lowest;
     }
-    for (index_t d = 0; d < g.dv; ++d)
-      this->out.row(token, head)[d] = static_cast<Out>(softmax_monoid<T>::output(state, d));
-    *this->lse.row(token, head) = softmax_monoid<T>::log_sum_exp(state);
+  }
+
+  /// Takes the keys of one query that lie in `part`. Pre: part begins at a block of keys.
+  HEDDLE_FN void keys(segment const& seg, index_t token, index_t head, block part, softmax_row<number>& state) const {
+    geometry const& g = this->rules.sizes;
+    index_t const i = token - seg.q_begin + seg.offset, kv_head = head / g.group();
+    auto const seen = mask_at(mask, place_of(g, seg, kv_head));
+    block const all = clamp(seen.kv_range({i, i + 1}), part.end < seg.k_length ? part.end : seg.k_length);
+    index_t const begin = all.begin > part.begin ? all.begin : part.begin;
+    number scores[keys_per_block];
+    index_t rows[keys_per_block];
+    for (index_t first = begin / keys_per_block * keys_per_block; first < all.end; first += keys_per_block) {
+      index_t n = 0;
+      for (index_t j = first; j < first + keys_per_block && j < seg.k_length; ++j) {
+        if (!seen.visible(i, j)) continue;
+        number const added = bias_of<number>(bias, head, i, j);
+        if (added == softmax_monoid<number>::lowest) continue;
+        rows[n] = j;
+        scores[n] = score(this->rules.rule, g.dk, this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
+        if constexpr (has_bias<Bias>) scores[n] += added;
+        ++n;
+      }
+      auto const drop = [&](number* weights) {
+        dropout_rule<number> const& d = this->rules.drop;
+        if (!d.active()) return;
+        std::uint64_t const row = d.row(seg.number, head, token - seg.q_begin);
+        for (index_t c = 0; c < n; ++c)
+          weights[c] = heddle::mul(weights[c], d.factor(row + static_cast<std::uint64_t>(rows[c])));
+      };
+      softmax_monoid<number>::push_block(
+          state, n, scores, [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; }, drop);
+    }
+  }
+
+  /// Ends a row of a sequence.
+  HEDDLE_FN void write(index_t token, index_t head, softmax_row<number>& state) const {
+    using monoid = softmax_monoid<number>;
+    sink_rule const& sinks = this->rules.sinks;
+    number lse = monoid::log_sum_exp(state);
+    if (sinks.given()) {
+      number const shrink = monoid::push_sink(state, static_cast<number>(sinks.logits[head]));
+      for (index_t d = 0; d < state.width(); ++d) state.acc[d] = heddle::mul(state.acc[d], shrink);
+      if (sinks.in_lse) lse = monoid::log_sum_exp(state);
+    }
+    for (index_t d = 0; d < state.width(); ++d)
+      this->out.row(token, head)[d] = static_cast<typename Operands::output>(monoid::output(state, d));
+    *this->lse.row(token, head) = lse;
   }
 };
 
+/// The setup of q against a paged cache.
+template <any_view Q, class Cache, class Mask, class Bias>
+HEDDLE_FN auto make_paged_setup(Q const& q, Cache const& c, options<Mask, Bias> const& o) {
+  expect_cache(c);
+  HEDDLE_EXPECTS(o.cu_k.size() == 0, "a paged cache has lengths of its own: leave cu_k empty", o.cu_k.size());
+  HEDDLE_EXPECTS(o.sequences == 1 || o.sequences == c.sequences(), "the sequences are those of the cache", o.sequences,
+                 c.sequences());
+  HEDDLE_EXPECTS(c.k.extent(3) == q.extent(2), "q and the cached keys have the same columns", q.extent(2),
+                 c.k.extent(3));
+  expect_unit_columns(q, "q");
+  geometry const g{q.extent(0),    c.sequences() * c.capacity(),
+                   q.extent(1),    c.k.extent(2),
+                   q.extent(2),    c.v.extent(3),
+                   c.sequences(),  o.cu_q,
+                   c.lengths,      o.query_offsets,
+                   o.query_offset, true};
+  return make_rules<accumulator_t<typename Q::value_type>>(g, o);
+}
+
+/// Checks the outputs and gathers the work of the forward pass.
+template <class T, class Q, class Rows, class Out, class Lse, class Mask, class Bias>
+HEDDLE_FN auto make_forward(setup<T> const& rules, Q const& q, Rows const& k, Rows const& v, Out const& out,
+                            Lse const& lse, options<Mask, Bias> const& o) {
+  static_assert(std::is_same_v<typename Lse::value_type, T>, "lse is float, or double for double inputs");
+  expect_output(out, rules.sizes.tokens_q, rules.sizes.heads_q, rules.sizes.dv, "out");
+  expect_numbers(lse, rules.sizes, "lse");
+  using operands = forward_operands<typename Q::value_type, typename Out::value_type, T, Rows>;
+  using work = forward_work<operands, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>>;
+  static_assert(queueable_task<work>, "this mask is too large to be queued");
+  return work(operands{rules, rows_of(canonical_input(q)), k, v, rows_of(out), numbers_of(lse)}, o.mask, o.bias);
+}
+
 template <class In, class Out>
-HEDDLE_FN span forward_span(setup<accumulator_t<In>> const& rules) {
+HEDDLE_FN span forward_span(char const* operation, setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
   index_t const q_bytes = g.tokens_q * g.heads_q * static_cast<index_t>(g.dk * sizeof(In) + g.dv * sizeof(Out));
   index_t const kv_bytes = g.tokens_k * g.heads_kv * (g.dk + g.dv) * static_cast<index_t>(sizeof(In));
   span s{};
-  s.operation = "attention.forward";
+  s.operation = operation;
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = q_bytes + kv_bytes;
   s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
@@ -73,45 +153,49 @@ HEDDLE_FN span forward_span(setup<accumulator_t<In>> const& rules) {
 }  // namespace detail
 
 struct forward_fn {
-  /// Attends: out = softmax(mask(cap(scale * q k^T))) v for every sequence and head, and the log-sum-exp of its scores.
+  /// Attends: out = softmax(mask(cap(scale * q k^T) + bias)) v for every sequence and head, and the log-sum-exp of its
+  /// scores.
   ///
   /// Shapes: q [tokens_q, Hq, dk], k [tokens_k, Hkv, dk], v [tokens_k, Hkv, dv], out [tokens_q, Hq, dv],
   /// lse [Hq, tokens_q]; strides are free except that columns lie side by side; v may alias k. Query head h reads
   /// key head h / (Hq / Hkv).
   /// Types: one input type for q, k, v; scores, sums and lse are double for double, else float; out is rounded once.
   /// Pre: Hq is a multiple of Hkv; outputs overlap nothing. Post: every element of out and lse is written; rows without
-  /// a visible key and slack rows are 0 and -inf. What lies behind the mask is never multiplied.
-  /// Errors: contract_error for shapes at the call, for `cu_q`, `cu_k` and offsets when the work runs.
+  /// a visible key and slack rows are 0 and -inf, with a sink logit 0 and the logit. What lies behind the mask is never
+  /// multiplied.
+  /// Errors: contract_error for shapes at the call, for `cu_q`, `cu_k`, offsets and lists of masks when the work runs.
   /// Complexity: 2 (dk + dv) flops per head and visible pair; blocks that the mask hides are skipped; the scores are
   /// never stored whole. Sync: submits; reads the lists of options as part of the work.
   /// Determinism: same bits for any thread count, instruction set and cut into sequences of one length or by lists.
   /// Memory: scratch per worker, independent of the number of keys.
   /// Numerics: scores are chains over dk of scaled queries; keys come in blocks of 128 from the start of the sequence,
-  /// each block a chain, blocks joined in ascending order by the softmax monoid.
+  /// each block a chain, blocks joined in ascending order by the softmax monoid, then the sink logit.
   /// Source: arXiv 2205.14135, algorithm 1; arXiv 2307.08691.
   template <executor Executor, any_view Q, any_view K, any_view V, writable_view Out, writable_view Lse,
-            mask Mask = causal>
+            mask Mask = causal, bias Bias = no_bias>
     requires(Q::rank() == 3 && K::rank() == 3 && V::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
   HEDDLE_FN void operator()(Executor& exec, Q const& q, K const& k, V const& v, Out const& out, Lse const& lse,
-                            options<Mask> const& o = {}) const {
+                            options<Mask, Bias> const& o = {}) const {
     using in = typename Q::value_type;
-    using number = accumulator_t<in>;
     static_assert(std::is_same_v<in, typename K::value_type> && std::is_same_v<in, typename V::value_type>,
                   "q, k and v have one element type");
-    static_assert(std::is_same_v<typename Lse::value_type, number>, "lse is float, or double for double inputs");
-    auto const rules = detail::make_setup(q, k, v, o);
-    detail::geometry const& g = rules.sizes;
-    detail::expect_output(out, g.tokens_q, g.heads_q, g.dv, "out");
-    detail::expect_numbers(lse, g, "lse");
-    observed_span<Executor> const scope(exec,
-                                        [&] { return detail::forward_span<in, typename Out::value_type>(rules); });
-    detail::forward_work<in, typename Out::value_type, number, std::remove_cv_t<Mask>> const work(
-        {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),
-         detail::rows_of(canonical_input(v)), detail::rows_of(out), detail::numbers_of(lse)},
-        o.mask);
-    static_assert(queueable_task<decltype(work)>, "this mask is too large to be queued");
-    detail::submit_list_check(exec, g);
-    run_kernel<forward_fn>(exec, work);
+    submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
+                                      detail::rows_of(canonical_input(v)), out, lse, o));
+  }
+  /// The same with keys and values of a paged cache. Sequence s has `cache.lengths[s]` keys; queries are cut equally
+  /// or by `cu_q`. Bits are those of the same rows without pages.
+  template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
+            mask Mask = causal, bias Bias = no_bias>
+    requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
+  HEDDLE_FN void operator()(Executor& exec, Q const& q, Cache const& cache, Out const& out, Lse const& lse,
+                            options<Mask, Bias> const& o = {}) const {
+    using in = typename Q::value_type;
+    static_assert(std::is_same_v<in, typename Cache::value_type>, "q and the cache have one element type");
+    auto const work = detail::make_forward(detail::make_paged_setup(q, cache, o), q,
+                                           detail::paged_rows_of<in const>(cache.k, cache.table),
+                                           detail::paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
+    detail::submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
+    submit(exec, work);
   }
 
   /// Plain loops, one row at a time: the definition of the order of operations.
@@ -124,6 +208,16 @@ struct forward_fn {
       detail::geometry const& sizes = work.rules.sizes;
       work.row(tile / sizes.heads_q, tile % sizes.heads_q, acc + worker * sizes.dv);
     });
+  }
+
+ private:
+  template <class Executor, class Work>
+  HEDDLE_FN static void submit(Executor& exec, Work const& work) {
+    observed_span<Executor> const scope(exec, [&] {
+      return detail::forward_span<typename Work::input, typename Work::output>("attention.forward", work.rules);
+    });
+    detail::submit_list_check(exec, work.rules.sizes, work.mask);
+    run_kernel<forward_fn>(exec, work);
   }
 };
 

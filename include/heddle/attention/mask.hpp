@@ -27,21 +27,39 @@ enum class block_kind {
   full      ///< every pair is visible
 };
 
+/// Where a mask is asked: one sequence and one key head.
+struct place {
+  index_t sequence, sequences;
+  index_t kv_head, heads_kv;
+  index_t offset;  ///< position of the sequence's query 0 in key coordinates
+  index_t q_length, k_length;
+};
+
+/// A mask that is the same for all sequences and heads. See mask.
+template <class M>
+concept uniform_mask = std::is_trivially_copyable_v<M> && requires(M const& m, index_t i, block b) {
+  { m.visible(i, i) } -> std::same_as<bool>;
+  { m.kv_range(b) } -> std::same_as<block>;
+  { m.kind(b, b) } -> std::same_as<block_kind>;
+};
+
+/// A mask that differs by sequence or head: `m.at(place)` is the mask of one of them. See mask.
+template <class M>
+concept placed_mask = std::is_trivially_copyable_v<M> && requires(M const& m, place const& p) {
+  { m.at(p) } -> uniform_mask;
+};
+
 /// Which keys a query sees, as a type.
 ///
-/// Valid expressions: `m.visible(i, j)`, `m.kv_range(q)`, `m.kind(q, k)`.
+/// Valid expressions: `m.visible(i, j)`, `m.kv_range(q)`, `m.kind(q, k)`; or `m.at(place)` that gives such a mask.
 /// Meaning: i is the position of the query in key coordinates (its index in the sequence plus the query offset) and
 /// may be negative; j >= 0 is the key's index in its sequence. `visible` is the definition. `kv_range(q)` holds
 /// every key that a query of q sees, and may hold more (the caller clamps it to the sequence). `kind(q, k)` is skip
 /// or full only where that holds for every pair; partial is always right. q and k are not empty. The sequence's end
 /// is no business of a mask. A mask is trivially copyable, and its functions may be called anywhere at once.
-/// Models: full, causal, window, where, both (`a & b`).
+/// Models: full, causal, window, where, both (`a & b`), block_sparse.
 template <class M>
-concept mask = std::is_trivially_copyable_v<M> && requires(M const& m, index_t i, block b) {
-  { m.visible(i, i) } -> std::same_as<bool>;
-  { m.kv_range(b) } -> std::same_as<block>;
-  { m.kind(b, b) } -> std::same_as<block_kind>;
-};
+concept mask = placed_mask<M> || uniform_mask<M>;
 
 /// Every query sees every key.
 struct full {
@@ -105,21 +123,56 @@ struct where {
 template <class Predicate>
 where(Predicate) -> where<Predicate>;
 
+namespace detail {
+
+/// The mask of one sequence and key head.
+template <class Mask>
+HEDDLE_HD_FN auto mask_at(Mask const& m, place const& p) {
+  if constexpr (placed_mask<Mask>)
+    return m.at(p);
+  else
+    return m;
+}
+
+/// A mask whose lists must be checked before they are used.
+template <class M>
+concept checked_mask = requires(M const& m, place const& p) {
+  m.check(p);
+};
+
+template <class Mask>
+HEDDLE_FN void check_mask(Mask const& m, place const& p) {
+  if constexpr (checked_mask<Mask>) m.check(p);
+}
+
+}  // namespace detail
+
 /// A key is visible where both masks say so.
 template <mask A, mask B>
 struct both {
-  A a;
-  B b;
+  [[no_unique_address]] A a;
+  [[no_unique_address]] B b;
 
-  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const { return a.visible(i, j) && b.visible(i, j); }
-  HEDDLE_TILE constexpr block kv_range(block q) const {
+  HEDDLE_TILE constexpr bool visible(index_t i, index_t j) const requires(uniform_mask<A>&& uniform_mask<B>) {
+    return a.visible(i, j) && b.visible(i, j);
+  }
+  HEDDLE_TILE constexpr block kv_range(block q) const requires(uniform_mask<A>&& uniform_mask<B>) {
     block const x = a.kv_range(q), y = b.kv_range(q);
     return {x.begin > y.begin ? x.begin : y.begin, x.end < y.end ? x.end : y.end};
   }
-  HEDDLE_TILE constexpr block_kind kind(block q, block k) const {
+  HEDDLE_TILE constexpr block_kind kind(block q, block k) const requires(uniform_mask<A>&& uniform_mask<B>) {
     block_kind const x = a.kind(q, k), y = b.kind(q, k);
     if (x == block_kind::skip || y == block_kind::skip) return block_kind::skip;
     return x == block_kind::full && y == block_kind::full ? block_kind::full : block_kind::partial;
+  }
+  HEDDLE_HD_FN auto at(place const& p) const requires(placed_mask<A> || placed_mask<B>) {
+    auto const x = detail::mask_at(a, p);
+    auto const y = detail::mask_at(b, p);
+    return both<std::remove_cv_t<decltype(x)>, std::remove_cv_t<decltype(y)>>{x, y};
+  }
+  HEDDLE_FN void check(place const& p) const requires(detail::checked_mask<A> || detail::checked_mask<B>) {
+    detail::check_mask(a, p);
+    detail::check_mask(b, p);
   }
 };
 

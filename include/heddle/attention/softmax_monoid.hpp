@@ -79,6 +79,11 @@ struct softmax_monoid {
   /// Numerics: the block's sums are chains from 0 over ascending keys; the state is scaled and added once.
   template <class State, class Value>
   HEDDLE_HD_FN static void push_block(State& s, index_t n, T* scores, Value const& value) {
+    push_block(s, n, scores, value, [](T*) {});
+  }
+  /// The same; `change(weights)` may change the block's weights after they were summed.
+  template <class State, class Value, class Change>
+  HEDDLE_HD_FN static void push_block(State& s, index_t n, T* scores, Value const& value, Change const& change) {
     if (n == 0) return;
     T max = s.max;
     for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
@@ -88,6 +93,7 @@ struct softmax_monoid {
       scores[c] = detail::score_weight(scores[c] - from);
       sum += scores[c];
     }
+    change(scores);
     for (index_t d = 0; d < s.width(); ++d) {
       T part = T(0);
       for (index_t c = 0; c < n; ++c) part = heddle::fma(scores[c], static_cast<T>(value(c, d)), part);
@@ -95,6 +101,16 @@ struct softmax_monoid {
     }
     s.sum = heddle::fma(s.sum, shrink, sum);
     s.max = max;
+  }
+
+  /// Takes one key whose value is 0: the maximum and the sum move on, and `acc` is to be multiplied by the result.
+  template <class State>
+  HEDDLE_HD_FN static T push_sink(State& s, T score) {
+    T const max = score > s.max ? score : s.max, base = softmax_base(max);
+    T const shrink = detail::score_weight(s.max - base);
+    s.sum = heddle::mul(shrink, s.sum) + detail::score_weight(score - base);
+    s.max = max;
+    return shrink;
   }
 
   template <class State, class Other>

@@ -24,6 +24,7 @@ struct top_k_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
+struct decode_fn;
 }  // namespace attention
 namespace tile {
 struct run_fn;
@@ -70,6 +71,7 @@ HEDDLE_DECLARE_KERNEL(stencil_fn, cpu_tag, "heddle/backend/cpu/stencil.hpp");
 HEDDLE_DECLARE_KERNEL(top_k_fn, cpu_tag, "heddle/backend/cpu/top_k.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
+HEDDLE_DECLARE_KERNEL(attention::decode_fn, cpu_tag, "heddle/backend/cpu/attention_decode.hpp");
 
 /// Runs the tuned form where the grid lists one for the executor's backend, else `Operation::generic`.
 template <class Operation, class Executor, class... Arguments>

@@ -11,19 +11,22 @@ namespace attention::detail {
 inline constexpr index_t tiles_per_task = 2;
 inline constexpr index_t rows_per_task = tiles_per_task * lanes;
 
-/// Where a worker keeps what belongs to one task. Sizes in numbers of T.
-template <class In, class T>
+/// Where a worker keeps what belongs to one task. Sizes in numbers.
+template <class Work>
 struct forward_scratch {
+  using T = typename Work::number;
   index_t dk, dv;
+  bool panel;  ///< whether scores or weights are changed pair by pair
 
   HEDDLE_SHIM index_t tile_size() const noexcept { return (dk + padded(dv) + 3) * lanes; }
   HEDDLE_SHIM index_t scores_size() const noexcept { return (block_columns > dk ? block_columns : dk) * lanes; }
+  HEDDLE_SHIM index_t panel_size() const noexcept { return panel ? block_columns * lanes : 0; }
   HEDDLE_SHIM bool stages() const noexcept {
-    return !std::is_same_v<In, T> || padded(dk) != dk || padded(dv) != dv;
+    return !std::is_same_v<typename Work::key_rows, head_rows<T const>> || padded(dk) != dk || padded(dv) != dv;
   }
   HEDDLE_SHIM index_t staging() const noexcept { return stages() ? block_columns * (padded(dk) + padded(dv)) : 0; }
   HEDDLE_SHIM index_t size() const noexcept {
-    return tiles_per_task * tile_size() + scores_size() + staging();
+    return tiles_per_task * tile_size() + scores_size() + panel_size() + staging();
   }
 };
 
@@ -36,32 +39,43 @@ struct forward_state {
       : q(at), acc(q + dk * lanes), max(acc + padded(dv) * lanes), sum(max + lanes), factor(sum + lanes) {}
 };
 
+/// What one step over a block of keys reads.
+template <class T>
+struct key_block {
+  staged<T> k, v;
+  index_t first;  ///< key of column 0
+};
+
 struct forward_body {
   template <class Isa, class Work>
-  HEDDLE_SHIM void operator()(Isa, Work const& w, any_mask const& mask, query_tile const& task,
+  HEDDLE_SHIM void operator()(Isa, Work const& w, any_rules<typename Work::number> const& rules, query_tile const& task,
                               typename Work::number* const& memory) const {
     using T = typename Work::number;
-    using In = typename Work::input;
     geometry const& g = w.rules.sizes;
-    forward_scratch<In, T> const room{g.dk, g.dv};
+    forward_scratch<Work> const room{g.dk, g.dv, rules.bias != nullptr || w.rules.drop.active()};
     T* const scores = memory + tiles_per_task * room.tile_size();
-    T* const staging = scores + room.scores_size();
+    T* const staging = scores + room.scores_size() + room.panel_size();
     index_t const tiles = (task.rows + lanes - 1) / lanes;
     for (index_t t = 0; t < tiles; ++t) start<Isa>(w, part(task, t), memory + t * room.tile_size(), scores);
     static_assert(tiles_per_task == 2);
     key_columns queries[] = {key_columns(part(task, 0)), key_columns(part(task, tiles - 1))};
-    block const keys = clamp(mask.range(mask.mask, task.positions()), task.seg.k_length);
+    block const all = clamp(rules.range(rules.mask, task.positions()), task.seg.k_length);
+    block const keys{all.begin > task.part.begin ? all.begin : task.part.begin,
+                     all.end < task.part.end ? all.end : task.part.end};
     visibility seen;
     for (index_t first = keys.begin / block_columns * block_columns; first < keys.end; first += block_columns) {
       index_t const token = task.seg.k_begin + first, left = task.seg.k_length - first;
       index_t const n = left < block_columns ? left : block_columns;
-      staged<T> const k = stage_rows<Isa>(w.k, token, task.kv_head, n, g.dk, staging);
-      staged<T> const v = stage_rows<Isa>(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk));
+      key_block<T> keys_here{{}, {}, -1};
       for (index_t t = 0; t < tiles; ++t) {
         queries[t].first = first;
-        if (!mask.see_keys(mask.mask, queries[t], n, seen)) continue;
+        if (!rules.see_keys(rules.mask, queries[t], n, seen)) continue;
+        if (keys_here.first < 0)  // a block that no tile sees is not read
+          keys_here = {stage_rows<Isa>(w.k, token, task.kv_head, n, g.dk, staging),
+                       stage_rows<Isa>(w.v, token, task.kv_head, n, g.dv, staging + block_columns * padded(g.dk)),
+                       first};
         forward_state<T> const state(memory + t * room.tile_size(), g.dk, g.dv);
-        block_of<Isa>(w, state, k, v, scores, seen, part(task, t).rows);
+        block_of<Isa>(w, rules, state, keys_here, scores, scores + room.scores_size(), seen, queries[t], part(task, t));
       }
     }
     for (index_t t = 0; t < tiles; ++t) finish<Isa>(w, part(task, t), memory + t * room.tile_size());
@@ -73,28 +87,38 @@ struct forward_body {
 
   // One block of keys for one lane tile.
   template <class Isa, class Work, class T>
-  static HEDDLE_SHIM void block_of(Work const& w, forward_state<T> const& state, staged<T> const& k,
-                                   staged<T> const& v, T* scores, visibility const& seen, index_t rows) {
+  static HEDDLE_SHIM void block_of(Work const& w, any_rules<T> const& rules, forward_state<T> const& state,
+                                   key_block<T> const& keys, T* scores, T* panel, visibility& seen,
+                                   key_columns const& queries, query_tile const& tile) {
     constexpr int vectors = lane_blocking<Isa, T>::vectors;
     geometry const& g = w.rules.sizes;
-    index_t const lo = seen.run.lo, hi = seen.run.hi;
+    index_t const lo = seen.run.lo, hi = seen.run.hi, rows = tile.rows;
     T* const out = scores + lo * lanes;
-    T const* const from = k.data + lo * k.stride;
+    T const* const from = keys.k.data + lo * keys.k.stride;
     if (rows <= few)
-      row_product<Isa, 1>(out, from, k.stride, hi - lo, state.q, g.dk, rows);
+      row_product<Isa, 1>(out, from, keys.k.stride, hi - lo, state.q, g.dk, rows);
     else
-      row_product<Isa, vectors>(out, from, k.stride, hi - lo, state.q, g.dk, lanes);
+      row_product<Isa, vectors>(out, from, keys.k.stride, hi - lo, state.q, g.dk, lanes);
     if (w.rules.rule.cap != T(0)) cap_scores<Isa>(scores, w.rules.rule.cap, seen.run);
+    if (rules.bias) {
+      bias_panel<Isa>(rules, queries, seen, panel);
+      add_panel<Isa>(scores, panel, seen.run);
+    }
     // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
-    bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, g.dv) &&
-                       all_finite<Isa>(v, seen.run.full_end, hi, g.dv);
+    bool const plain =
+        all_finite<Isa>(keys.v, lo, seen.run.full_begin, g.dv) && all_finite<Isa>(keys.v, seen.run.full_end, hi, g.dv);
     weigh_block<Isa>(scores, state.max, state.sum, state.factor, seen, plain ? T(0) : T(-1),
                      rows <= few ? rows : lanes);
+    if (w.rules.drop.active()) {
+      drop_panel(w.rules.drop, tile, keys.first, seen.run, panel);
+      multiply_panel<Isa>(scores, panel, seen.run);
+    }
     column_run const run = plain ? column_run{lo, lo, hi, hi} : seen.run;
     if (rows <= few)
-      few_lanes_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, run, state.factor, rows);
+      few_lanes_product<Isa>(state.acc, keys.v.data, keys.v.stride, g.dv, scores, run, state.factor, rows);
     else
-      column_product<Isa>(state.acc, v.data, v.stride, g.dv, scores, scores, run, add_to_scaled<T>{state.factor});
+      column_product<Isa>(state.acc, keys.v.data, keys.v.stride, g.dv, scores, scores, run,
+                          add_to_scaled<T>{state.factor});
   }
 
   static HEDDLE_SHIM query_tile part(query_tile const& task, index_t t) {
@@ -122,15 +146,39 @@ struct forward_body {
   template <class Isa, class Work>
   static HEDDLE_SHIM void finish(Work const& w, query_tile const& tile, typename Work::number* memory) {
     using T = typename Work::number;
+    using monoid = softmax_monoid<T>;
     geometry const& g = w.rules.sizes;
+    sink_rule const& sinks = w.rules.sinks;
     forward_state<T> const state(memory, g.dk, g.dv);
+    if (w.partial) return keep(w, tile, state);
+    for (index_t lane = 0; lane < tile.rows; ++lane) {
+      softmax_row<T> row{state.max[lane], state.sum[lane], nullptr, 0};
+      T lse = monoid::log_sum_exp(row);
+      if (sinks.given()) {
+        T const shrink = monoid::push_sink(row, static_cast<T>(sinks.logits[tile.head(lane)]));
+        for (index_t d = 0; d < g.dv; ++d) state.acc[d * lanes + lane] = mul(state.acc[d * lanes + lane], shrink);
+        state.sum[lane] = row.sum;
+        if (sinks.in_lse) lse = monoid::log_sum_exp(row);
+      }
+      *w.lse.row(tile.token(lane), tile.head(lane)) = lse;
+    }
     divide_lanes<Isa>(state.acc, state.sum, g.dv);
     for (index_t lane = 0; lane < tile.rows; ++lane) {
       auto* const out = w.out.row(tile.token(lane), tile.head(lane));
       using element = std::remove_reference_t<decltype(*out)>;
       for (index_t d = 0; d < g.dv; ++d) out[d] = static_cast<element>(state.acc[d * lanes + lane]);
-      softmax_row<T> const row{state.max[lane], state.sum[lane], nullptr, 0};
-      *w.lse.row(tile.token(lane), tile.head(lane)) = softmax_monoid<T>::log_sum_exp(row);
+    }
+  }
+
+  // The states of a part of the keys, for a later pass to combine.
+  template <class Work, class T>
+  static HEDDLE_SHIM void keep(Work const& w, query_tile const& tile, forward_state<T> const& state) {
+    geometry const& g = w.rules.sizes;
+    for (index_t lane = 0; lane < tile.rows; ++lane) {
+      T* const to = partial_row(w.partial, g, tile.slot, tile.seg.q_length, tile.query(lane), tile.head(lane));
+      to[0] = state.max[lane];
+      to[1] = state.sum[lane];
+      for (index_t d = 0; d < g.dv; ++d) to[2 + d] = state.acc[d * lanes + lane];
     }
   }
 };
@@ -152,6 +200,19 @@ HEDDLE_FN void clear_slack(Work const& w, index_t chunk) {
     }
 }
 
+template <class Work>
+HEDDLE_FN forward_scratch<Work> forward_room(Work const& w) {
+  return {w.rules.sizes.dk, w.rules.sizes.dv, Work::biased || w.rules.drop.active()};
+}
+
+/// Runs one task with the best instruction set.
+template <class Work>
+HEDDLE_FN void forward_rows(Work const& w, query_tile const& rows, typename Work::number* memory) {
+  typename Work::operands const& o = w;
+  auto const mask = mask_at(w.mask, place_of(w.rules.sizes, rows.seg, rows.kv_head));
+  dispatch_isa(forward_body{}, o, erase_rules<typename Work::number>(mask, w.bias), rows, memory);
+}
+
 }  // namespace attention::detail
 
 /// Attention forward on CPUs: queries in lanes, scores of 128 keys at a time in scratch, instruction set chosen at
@@ -160,26 +221,21 @@ template <>
 struct kernel<attention::forward_fn, cpu_tag> {
   template <class Executor, class Work>
   HEDDLE_FN static void run(Executor& exec, Work const& work) {
+    namespace in = attention::detail;
     using T = typename Work::number;
-    using operands = attention::detail::forward_operands<typename Work::input, typename Work::output, T>;
-    attention::detail::geometry const& g = work.rules.sizes;
-    attention::detail::forward_scratch<typename Work::input, T> const room{g.dk, g.dv};
+    in::geometry const& g = work.rules.sizes;
     scratch_frame frame(exec);
-    T* const memory = frame.template take<T>(exec.concurrency() * room.size());
-    index_t const tasks = attention::detail::query_tasks(g, attention::detail::rows_per_task);
-    exec.for_each_tile(tasks, [work, memory, tasks, size = room.size()](index_t task, int worker) {
-      attention::detail::query_tile rows;
-      if (!attention::detail::find_query_task(work.rules.sizes, attention::detail::interleave(task, tasks),
-                                              attention::detail::rows_per_task, rows))
-        return;
-      T* const mine = memory + worker * size;
-      operands const& o = work;
-      dispatch_isa(attention::detail::forward_body{}, o, attention::detail::erase_mask(work.mask), rows, mine);
+    T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work).size());
+    exec.for_each_tile(in::query_tasks(g, in::rows_per_task), [work, memory](index_t task, int worker) {
+      in::geometry const& sizes = work.rules.sizes;
+      index_t const tasks = in::query_tasks(sizes, in::rows_per_task);
+      in::query_tile rows;
+      if (in::find_query_task(sizes, in::interleave(task, tasks), in::rows_per_task, rows))
+        in::forward_rows(work, rows, memory + worker * in::forward_room(work).size());
     });
     if (g.cu_q.size() == 0) return;
-    constexpr index_t chunk = attention::detail::tokens_per_slack_task;
-    exec.for_each_tile((g.tokens_q + chunk - 1) / chunk,
-                       [work](index_t i, int) { attention::detail::clear_slack(work, i); });
+    constexpr index_t chunk = in::tokens_per_slack_task;
+    exec.for_each_tile((g.tokens_q + chunk - 1) / chunk, [work](index_t i, int) { in::clear_slack(work, i); });
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/backend/cpu/detail/lane_tile.hpp>
+#include <heddle/backend/cpu/detail/lane_panels.hpp>
 #include <heddle/core/math.hpp>
 #include <heddle/core/math_weight.hpp>
 

@@ -17,6 +17,8 @@ struct query_tile {
   index_t kv_head, group;
   index_t first;  ///< row of lane 0
   index_t rows;   ///< lanes in use
+  block part{0, no_bound};  ///< keys that this tile is about
+  index_t slot = 0;         ///< where a partial result goes
 
   HEDDLE_SHIM index_t query(index_t lane) const noexcept { return (first + lane) / group; }
   HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
@@ -43,7 +45,7 @@ HEDDLE_FN bool find_query_task(geometry const& g, index_t task, index_t rows, qu
     index_t const all = seg.q_length * group, tiles = (all + rows - 1) / rows;
     if (tile < tiles) {
       index_t const first = tile * rows;
-      found = {seg, task % g.heads_kv, group, first, all - first < rows ? all - first : rows};
+      found = {seg, task % g.heads_kv, group, first, all - first < rows ? all - first : rows, {0, no_bound}, 0};
       return true;
     }
     tile -= tiles;
@@ -81,111 +83,6 @@ HEDDLE_FN bool find_key_task(geometry const& g, index_t task, key_tile& found) {
   return false;
 }
 
-/// Which lanes see which columns of a block.
-struct visibility {
-  column_run run;                    ///< columns, counted from the block's first
-  std::uint32_t bits[block_columns];  ///< lanes that see a column
-};
-
-/// Columns whose kind is asked for at once.
-inline constexpr index_t columns_per_kind = 16;
-
-/// Keys as columns, queries as lanes.
-struct key_columns {
-  index_t first;        ///< key of column 0
-  block all;            ///< positions of the queries
-  index_t rows;         ///< lanes in use
-  std::uint32_t alive;  ///< lanes whose queries see anything at all
-  index_t position[lanes];
-
-  HEDDLE_SHIM explicit key_columns(query_tile const& tile, std::uint32_t living = ~std::uint32_t{0})
-      : first(0), all(tile.positions()), rows(tile.rows), alive(living) {
-    for (index_t lane = 0; lane < rows; ++lane) position[lane] = tile.query(lane) + tile.seg.offset;
-  }
-  template <class Mask>
-  HEDDLE_SHIM block_kind kind(Mask const& mask, index_t begin, index_t end) const {
-    block_kind const k = mask.kind(all, {first + begin, first + end});
-    return k == block_kind::full && alive != ~std::uint32_t{0} ? block_kind::partial : k;
-  }
-  template <class Mask>
-  HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
-    std::uint32_t seen = 0;
-    for (index_t lane = 0; lane < rows; ++lane)
-      seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
-    return seen & alive;
-  }
-};
-
-/// Queries as columns, keys as lanes.
-struct query_columns {
-  index_t first;  ///< position of column 0
-  block keys;
-  bool alive[block_columns];  ///< of each column: whether its query sees anything at all
-
-  template <class Mask>
-  HEDDLE_SHIM block_kind kind(Mask const& mask, index_t begin, index_t end) const {
-    block_kind const k = mask.kind({first + begin, first + end}, keys);
-    bool all = true;
-    for (index_t c = begin; c < end; ++c) all = all && alive[c];
-    return k == block_kind::full && !all ? block_kind::partial : k;
-  }
-  template <class Mask>
-  HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
-    std::uint32_t seen = 0;
-    if (alive[c])
-      for (index_t lane = 0; lane < keys.end - keys.begin; ++lane)
-        seen |= std::uint32_t{mask.visible(first + c, keys.begin + lane)} << lane;
-    return seen;
-  }
-};
-
-/// Finds the columns in [0, n) that some lane may see, and the first run of them that all see. Returns whether there
-/// are any. Pre: n <= block_columns.
-template <class Mask, class Columns>
-HEDDLE_FN bool see_columns(Mask const& mask, Columns const& columns, index_t n, visibility& seen) {
-  index_t const none = -1;
-  index_t lo = none, hi = 0, full_begin = none, full_end = none;
-  for (index_t begin = 0; begin < n; begin += columns_per_kind) {
-    index_t const end = begin + columns_per_kind < n ? begin + columns_per_kind : n;
-    block_kind const kind = columns.kind(mask, begin, end);
-    if (kind != block_kind::skip) {
-      if (lo == none) lo = begin;
-      hi = end;
-    }
-    if (kind == block_kind::full && (full_begin == none || full_end == begin)) {
-      if (full_begin == none) full_begin = begin;
-      full_end = end;
-    }
-    for (index_t c = begin; c < end; ++c)
-      seen.bits[c] = kind == block_kind::full   ? ~std::uint32_t{0}
-                     : kind == block_kind::skip ? 0
-                                                : columns.bits(mask, c);
-  }
-  if (full_begin == none) full_begin = full_end = hi;
-  seen.run = {lo, full_begin, full_end, hi};
-  return lo != none;
-}
-
-/// A mask behind function pointers, so that the large kernels exist once for all masks.
-struct any_mask {
-  void const* mask;
-  block (*range)(void const* mask, block queries);
-  bool (*see_keys)(void const* mask, key_columns const&, index_t n, visibility&);
-  bool (*see_queries)(void const* mask, query_columns const&, index_t n, visibility&);
-};
-
-/// Pre: the mask outlives the result.
-template <class Mask>
-HEDDLE_FN any_mask erase_mask(Mask const& mask) {
-  return {&mask, [](void const* m, block queries) { return static_cast<Mask const*>(m)->kv_range(queries); },
-          [](void const* m, key_columns const& columns, index_t n, visibility& seen) {
-            return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
-          },
-          [](void const* m, query_columns const& columns, index_t n, visibility& seen) {
-            return see_columns(*static_cast<Mask const*>(m), columns, n, seen);
-          }};
-}
-
 /// The lanes [lane, lane + width) of a set of lanes, as a mask of a vector.
 template <class V>
 HEDDLE_SHIM mask_t<V> lanes_in(std::uint32_t bits, index_t lane) {
@@ -205,13 +102,14 @@ struct staged {
 
 /// Rows [token, token + rows) of one head as numbers, columns padded by zeros to whole blocks: in place where they
 /// are such, else copied into `room`, which holds rows of padded(columns) numbers.
-template <class Isa, class T, class In>
-HEDDLE_SHIM staged<T> stage_rows(head_rows<In const> const& from, index_t token, index_t head, index_t rows,
-                                 index_t columns, T* room) {
+template <class Isa, class T, class Rows>
+HEDDLE_SHIM staged<T> stage_rows(Rows const& from, index_t token, index_t head, index_t rows, index_t columns,
+                                 T* room) {
   using V = typename lane_blocking<Isa, T>::vector;
+  using In = std::remove_cvref_t<decltype(*from.row(token, head))>;
   index_t const wide = padded(columns);
   if constexpr (std::is_same_v<In, T>)
-    if (wide == columns) return {from.row(token, head), from.token_stride};
+    if (wide == columns && from.run(token, rows) == rows) return {from.row(token, head), from.token_stride};
   for (index_t r = 0; r < rows; ++r) {
     In const* const row = from.row(token + r, head);
     T* const copy = room + r * wide;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/attention/lists.hpp>
+#include <heddle/attention/mask.hpp>
+
+namespace heddle::attention::detail {
+
+/// One sequence: where its queries and keys lie, the position of query 0 in key coordinates, and its number.
+struct segment {
+  index_t q_begin, q_length, k_begin, k_length, offset, number;
+};
+
+/// The sizes of a problem and how its tokens are cut into sequences. With `paged`, every sequence has room for
+/// tokens_k / sequences keys, and cu_k holds how many of them are in use.
+struct geometry {
+  index_t tokens_q, tokens_k, heads_q, heads_kv, dk, dv, sequences;
+  integer_list cu_q, cu_k, offsets;
+  [[no_unique_address]] setting<index_t> offset;  // what follows fits behind its flag
+  bool paged = false;
+
+  HEDDLE_TILE index_t group() const noexcept { return heads_q / heads_kv; }
+  HEDDLE_TILE bool has_lists() const noexcept { return cu_q.size() != 0 || cu_k.size() != 0 || offsets.size() != 0; }
+
+  /// Reads the lists, so only work may call it. Errors: contract_error where the lists fall or leave the tokens.
+  HEDDLE_FN segment at(index_t s) const {
+    segment g;
+    g.number = s;
+    bounds(cu_q, tokens_q, s, g.q_begin, g.q_length);
+    if (paged)
+      used(s, g.k_begin, g.k_length);
+    else
+      bounds(cu_k, tokens_k, s, g.k_begin, g.k_length);
+    g.offset = offsets.size() ? offsets[s] : offset.value_or(g.k_length - g.q_length);
+    HEDDLE_EXPECTS(g.offset > -no_bound / 4 && g.offset < no_bound / 4, "a query offset lies within 2^60", s, g.offset);
+    return g;
+  }
+  /// The first token that no sequence owns.
+  HEDDLE_FN index_t end_q() const { return cu_q.size() ? cu_q[sequences] : tokens_q; }
+  HEDDLE_FN index_t end_k() const { return cu_k.size() ? cu_k[sequences] : tokens_k; }
+
+ private:
+  HEDDLE_FN void bounds(integer_list const& cu, index_t tokens, index_t s, index_t& begin, index_t& length) const {
+    if (cu.size() == 0) {
+      length = tokens / sequences;
+      begin = s * length;
+      return;
+    }
+    begin = cu[s];
+    length = cu[s + 1] - begin;
+    HEDDLE_EXPECTS(s > 0 || begin == 0, "the first sequence starts at token 0", begin);
+    HEDDLE_EXPECTS(begin >= 0 && length >= 0, "cu_seqlens must not fall", s, begin, cu[s + 1]);
+    HEDDLE_EXPECTS(begin + length <= tokens, "cu_seqlens must stay inside the tokens", s, begin + length, tokens);
+  }
+  HEDDLE_FN void used(index_t s, index_t& begin, index_t& length) const {
+    index_t const room = tokens_k / sequences;
+    begin = s * room;
+    length = cu_k[s];
+    HEDDLE_EXPECTS(length >= 0 && length <= room, "a used length lies inside the pages of its sequence", s, length,
+                   room);
+  }
+};
+
+/// The sequence of one query token or, with Keys, of one key token; false in slack rows.
+template <bool Keys>
+HEDDLE_FN bool find_segment(geometry const& g, index_t token, segment& found) {
+  for (index_t s = 0; s < g.sequences; ++s) {
+    found = g.at(s);
+    if (token < (Keys ? found.k_begin + found.k_length : found.q_begin + found.q_length)) return true;
+  }
+  return false;
+}
+
+/// The part of a block that lies in [0, length).
+HEDDLE_TILE block clamp(block b, index_t length) noexcept {
+  return {b.begin < 0 ? 0 : b.begin, b.end > length ? length : b.end};
+}
+
+/// Where a mask is asked, for masks that differ by sequence or head.
+HEDDLE_TILE place place_of(geometry const& g, segment const& s, index_t kv_head) noexcept {
+  return {s.number, g.sequences, kv_head, g.heads_kv, s.offset, s.q_length, s.k_length};
+}
+
+/// Submits the checks of what only work may read: the lists of sequences, and those of the mask. So no operand is read
+/// where they are wrong.
+template <class Executor, class Mask>
+HEDDLE_FN void submit_list_check(Executor& exec, geometry const& g, Mask const& mask) {
+  if (!g.has_lists() && !checked_mask<Mask>) return;
+  exec.for_each_tile(1, [g, mask](index_t, int) {
+    for (index_t s = 0; s < g.sequences; ++s) {
+      segment const seg = g.at(s);
+      for (index_t head = 0; head < g.heads_kv; ++head) check_mask(mask, place_of(g, seg, head));
+    }
+  });
+}
+
+}  // namespace heddle::attention::detail
