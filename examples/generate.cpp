@@ -91,7 +91,7 @@ int run(int argc, char** argv) {
   hd::checkpoint::store const from = hd::model::open_any(s.checkpoint);
   hd::model::decoder_description d = hd::model::describe(from, s.head_size);
   if (f.given("rope-base")) d.sizes.rope_base = s.rope_base;
-  codec const c = codec_of(s, d.sizes.vocabulary);
+  codec const c = codec_of(s, d.sizes.tokens());
   request r;
   r.prompt = c.encode(s.prompt);
   r.tokens = s.tokens;

@@ -35,7 +35,7 @@ hd::model::trainer_options trainer_options_of(settings const& s) {
   o.policy.order = s.order == "elastic"   ? hd::order_policy::elastic
                    : s.order == "relaxed" ? hd::order_policy::relaxed
                                           : hd::order_policy::repeatable;
-  o.policy.storage = s.bf16 ? hd::storage_policy::bf16 : hd::storage_policy::fp32;
+  o.policy.storage = s.bf16() ? hd::storage_policy::bf16 : hd::storage_policy::fp32;
   o.schedule =
       s.schedule == "gpipe" ? hd::model::pipeline_order::gpipe : hd::model::pipeline_order::one_forward_one_backward;
   o.shard_optimizer = s.zero == 1;
@@ -62,11 +62,14 @@ namespace {
 struct preset {
   char const* name;
   index_t layers, width, heads, key_heads, hidden;
+  index_t vocabulary = 256, tokens = 256;  // rows of the token table, and those of them that are no padding
+  index_t microbatches = 4;
 };
 constexpr preset presets[] = {{"tiny", 2, 64, 2, 1, 192},
                               {"small", 4, 128, 4, 2, 384},
                               {"medium", 8, 256, 8, 4, 768},
-                              {"gpt2", 12, 768, 12, 4, 3072}};
+                              {"gpt2", 12, 768, 12, 4, 3072},
+                              {"gpt2-124m", 12, 768, 12, 4, 3072, 50304, 50257, 1}};
 
 // The sizes of the preset, which flags on the command line override.
 void apply_preset(settings& s, examples::flags const& f) {
@@ -78,8 +81,10 @@ void apply_preset(settings& s, examples::flags const& f) {
     if (!f.given("heads")) s.sizes.heads = p.heads;
     if (!f.given("key-heads")) s.sizes.key_heads = gpt2 ? s.sizes.heads : p.key_heads;
     if (!f.given("hidden")) s.sizes.hidden = gpt2 ? 4 * s.sizes.width : p.hidden;
+    if (!f.given("microbatches")) s.microbatches = p.microbatches;
+    s.sizes.vocabulary = p.vocabulary;
+    s.sizes.classes = p.tokens < p.vocabulary ? p.tokens : 0;
   }
-  s.sizes.vocabulary = 256;
   s.sizes.positions = s.seq;
   s.sizes.recompute = s.recompute;
   if (s.batch == 0) s.batch = 4 * s.microbatches;
@@ -113,6 +118,9 @@ void check(settings const& s) {
   if (s.sizes.heads % s.sizes.key_heads != 0)
     refuse("--key-heads " + std::to_string(s.sizes.key_heads) + " does not divide --heads " +
            std::to_string(s.sizes.heads) + ": give a divisor");
+  if (s.sizes.tokens() > 256 && !s.random_tokens)
+    refuse("--preset " + s.preset + " has " + std::to_string(s.sizes.tokens()) +
+           " tokens, and text is read as bytes: give --random-tokens or another --preset");
   if (s.arch == "gpt2" && s.sizes.key_heads != s.sizes.heads)
     refuse("--key-heads is for --arch llama: leave it out or give --arch llama");
   if (s.arch == "gpt2" && s.sizes.rope_base != hd::model::decoder_sizes{}.rope_base)
@@ -178,7 +186,8 @@ void declare(examples::flags& f, settings& s) {
   f.number("valid-fraction", &s.valid_fraction, "share of the text that is held out", 0.0, 0.9);
   f.toggle("random-tokens", &s.random_tokens, "trains on random tokens instead of text");
   f.choice("arch", &s.arch, {"gpt2", "llama"}, "style of decoder");
-  f.choice("preset", &s.preset, {"tiny", "small", "medium", "gpt2"}, "sizes, which the next five override");
+  f.choice("preset", &s.preset, {"tiny", "small", "medium", "gpt2", "gpt2-124m"},
+           "sizes, which the next five override");
   f.number("layers", &s.sizes.layers, "layers", index_t{1}, index_t{1000});
   f.number("width", &s.sizes.width, "width", index_t{1}, index_t{65536});
   f.number("heads", &s.sizes.heads, "query heads", index_t{1}, index_t{1024});
@@ -186,7 +195,7 @@ void declare(examples::flags& f, settings& s) {
   f.number("hidden", &s.sizes.hidden, "width of the feed-forward part", index_t{1}, index_t{262144});
   f.number("rope-base", &s.sizes.rope_base, "base of rotary positions (llama)", 1.0, 1e12);
   f.toggle("tied", &s.sizes.tied, "shares the token table with the head");
-  f.toggle("bf16", &s.bf16, "stores parameters and activations in bf16");
+  f.choice("precision", &s.precision, {"fp32", "bf16"}, "storage of parameters and activations");
   f.number("batch", &s.batch, "sequences of a step; 0 is 4 a microbatch", index_t{0}, index_t{1} << 20);
   f.number("seq", &s.seq, "tokens of a sequence", index_t{1}, index_t{1} << 20);
   f.number("dp", &s.dp, "data-parallel replicas", 1, 1024);
@@ -234,8 +243,8 @@ int run(int argc, char** argv) {
   examples::text_data const text = load_text(s);
   output_folder const out(s.out);
   std::signal(SIGINT, on_interrupt);
-  train_function const train = s.arch == "gpt2" ? (s.bf16 ? train_gpt2_bf16 : train_gpt2_f32)
-                                                : (s.bf16 ? train_llama_bf16 : train_llama_f32);
+  train_function const train = s.arch == "gpt2" ? (s.bf16() ? train_gpt2_bf16 : train_gpt2_f32)
+                                                : (s.bf16() ? train_llama_bf16 : train_llama_f32);
   hd::rank_options ranks;
   ranks.threads_per_rank = s.threads_per_rank;
   hd::run_ranks(s.dp * s.pp, [&](hd::thread_communicator& comm, hd::threads_executor& exec) {

@@ -27,11 +27,14 @@
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/nn/activation.hpp>
+#include <heddle/nn/add_norm.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/cross_entropy.hpp>
 #include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
 #include <heddle/nn/layer_norm.hpp>
+#include <heddle/nn/linear_cross_entropy.hpp>
+#include <heddle/nn/quantise.hpp>
 #include <heddle/nn/rms_norm.hpp>
 #include <heddle/nn/rope.hpp>
 #include <heddle/nn/softmax.hpp>
@@ -162,6 +165,19 @@ TEMPLATE_LIST_TEST_CASE("operations on rows say what they move and do", "[operat
               [&](auto& e) { nn::layer_norm_backward_input(e, x, w, mean, rstd, z, y); });
   expect_work(exec, 1, 8 * n + 8 * (width + rows), 5 * n,
               [&](auto& e) { nn::layer_norm_backward_weight(e, x, mean, rstd, z, dw, db); });
+  expect_work(exec, 1, 16 * n + 4 * (width + rows), 5 * n,
+              [&](auto& e) { nn::add_rms_norm(e, x, z, w, m.matrix<float>(rows, width), y, rstd); });
+  expect_work(exec, 1, 16 * n + 4 * (width + rows), 10 * n,
+              [&](auto& e) { nn::add_rms_norm_backward_input(e, x, w, rstd, z, x, y); });
+  expect_work(exec, 1, 16 * n + 8 * (width + rows), 9 * n,
+              [&](auto& e) { nn::add_layer_norm(e, x, z, w, b, m.matrix<float>(rows, width), y, mean, rstd); });
+  expect_work(exec, 1, 16 * n + 4 * (width + 2 * rows), 15 * n,
+              [&](auto& e) { nn::add_layer_norm_backward_input(e, x, w, mean, rstd, z, x, y); });
+  auto const q = m.matrix<std::int8_t>(rows, width);
+  expect_work(exec, 1, 5 * n + 4 * rows, 3 * n, [&](auto& e) { nn::quantise_rows(e, x, q, rstd); });
+  expect_work(exec, 1, 5 * n + 4 * rows, n, [&](auto& e) { nn::dequantise_rows(e, q, rstd, y); });
+  expect_work(exec, 1, 5 * n + 4 * (width + 2 * rows), 9 * n,
+              [&](auto& e) { nn::rms_norm_quantise(e, x, w, q, mean, rstd); });
   expect_work(exec, 1, 4 * (n + width), n, [&](auto& e) { nn::column_sum(e, x, dw); });
   // Three heads of 20 turn, 10 columns pass; two sequences share a table of 3 by 20.
   nn::rope_options rotation;
@@ -201,6 +217,15 @@ TEMPLATE_LIST_TEST_CASE("source and loss say what they move and do", "[operation
               [&](auto& e) { nn::cross_entropy_backward(e, logits, tokens, lse, one, d_logits); });
   expect_work(exec, 1, 4 * (2 * n + 2 * rows), 13 * n,
               [&](auto& e) { nn::cross_entropy_backward(e, logits, tokens, lse, one, d_logits, full); });
+  // Products of no columns clear the rows of padding; the rest is three products, the loss and its gradient.
+  auto const d_y = m.matrix<float>(rows, width);
+  nn::linear_cross_entropy_options padded;
+  padded.loss.classes = 40;
+  index_t const real = rows * 40, products = 4 * (2 * (rows + 40) * width + 2 * real + rows * width);
+  expect_work(exec, 6, products + 4 * (40 * width + real) + 4 * 10 * width + 4 * (3 * real + 5 * rows),
+              6 * real * width + 10 * real, [&](auto& e) {
+                nn::linear_cross_entropy_with_gradient(e, y, table, tokens, one, loss, lse, d_y, d_table, padded);
+              });
   expect_work(exec, 1, 4 * (2 * rows + 1) + 8, rows,
               [&](auto& e) { nn::cross_entropy_total(e, loss, tokens, one, count); });
 }

@@ -28,7 +28,7 @@ result write(hd::threads_executor& exec, hd::checkpoint::store const& from, hd::
   hd::checkpoint::require(weights.load(from), from.folder());
   index_t const window = window_of(sizes, r);
   hd::model::generator<Model, float, hd::threads_executor> model_run(exec, model, weights, {window, 0});
-  hd::model::sampler choose(r.sampling, sizes.vocabulary);
+  hd::model::sampler choose(r.sampling, sizes.tokens());
   std::vector<std::int32_t> text = r.prompt;
   // Reads the last n tokens of the text; what they say about the next one.
   auto const read = [&](index_t n) {
@@ -45,7 +45,7 @@ result write(hd::threads_executor& exec, hd::checkpoint::store const& from, hd::
   std::int64_t const prompted = hd::deadline::now_ns();
   for (index_t i = 0; i < r.tokens; ++i) {
     exec.synchronize();
-    std::int32_t const token = choose(logits, static_cast<index_t>(text.size()));
+    std::int32_t const token = choose(hd::slice(logits, 0, 0, sizes.tokens()), static_cast<index_t>(text.size()));
     text.push_back(token);
     r.emit(token, r.data);
     if (i + 1 == r.tokens) break;

@@ -139,8 +139,19 @@ void journal::draw_pipeline(std::vector<rank_trace> const& traces) {
   trace.write(s_->out + "/trace.json");
 }
 
+void journal::print_speed(measured_speed const& speed) const {
+  double const tokens = static_cast<double>(options_.microbatches * options_.rows());
+  double const rate = tokens * model_flops_per_token(s_->sizes, s_->arch == "llama", s_->seq) / speed.step_seconds;
+  std::printf("train_gpt: median step %.3f s, %.0f tokens/s, %.1f model Gflop/s; a product at 1024 cubed %.1f\n",
+              speed.step_seconds, tokens / speed.step_seconds, rate * 1e-9, speed.peak * 1e-9);
+  if (s_->preset != "gpt2-124m") return;
+  char const* const kind = s_->bf16() ? "_bf16" : "";
+  std::printf("evidence train.gpt2_124m.efficiency%s %.3f ratio\n", kind, rate / speed.peak);
+  std::printf("evidence train.gpt2_124m.tokens_per_s%s %.0f tokens/s\n", kind, tokens / speed.step_seconds);
+}
+
 void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::model::memory_plan const& measured,
-                     bool stopped) {
+                     bool stopped, measured_speed const& speed) {
   progress_->finish();
   if (metrics_) metrics_->flush();
   if (!s_->out.empty()) {
@@ -159,7 +170,8 @@ void journal::finish(index_t done, std::vector<rank_trace> const& traces, hd::mo
   if (s_->evidence) {
     if (!stopped && last_held_out_ >= 0) std::printf("evidence demo.valid_loss %.4f nats\n", last_held_out_);
     if (!stopped && bigram_ > 0) std::printf("evidence demo.bigram_loss %.4f nats\n", bigram_);
-    std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+    if (s_->preset != "gpt2-124m") std::printf("evidence main.tokens_per_s %.0f tokens/s\n", tokens / seconds);
+    if (speed.step_seconds > 0) print_speed(speed);
   }
   std::fflush(stdout);
 }

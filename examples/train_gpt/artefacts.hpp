@@ -9,6 +9,7 @@
 
 #include "records.hpp"
 #include "settings.hpp"
+#include "speed.hpp"
 
 #include <memory>
 #include <utility>
@@ -38,9 +39,10 @@ class journal {
   void step(heddle::index_t done, heddle::model::step_result const& r, double held_out, double lr,
             std::int64_t trained_ns, double bubble);
   void finish(heddle::index_t done, std::vector<rank_trace> const& traces, heddle::model::memory_plan const& measured,
-              bool stopped);
+              bool stopped, measured_speed const& speed);
 
  private:
+  void print_speed(measured_speed const& speed) const;
   void draw_loss();
   void draw_pipeline(std::vector<rank_trace> const& traces);
 

@@ -65,7 +65,7 @@ void note_differences(settings const& s, hd::checkpoint::store const& from) {
 
 }  // namespace
 
-std::string storage_name(settings const& s) { return s.bf16 ? "bf16" : "fp32"; }
+std::string storage_name(settings const& s) { return s.bf16() ? "bf16" : "fp32"; }
 
 void check_resume(settings const& s) {
   if (s.resume.empty()) return;

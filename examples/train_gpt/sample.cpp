@@ -33,7 +33,7 @@ std::string generate_text(settings const& s, hd::checkpoint::store const& from) 
 }  // namespace
 
 void write_sample(settings const& s) {
-  if (s.out.empty() || s.sample == 0) return;
+  if (s.out.empty() || s.sample == 0 || s.sizes.tokens() > 256) return;  // other tokens are no bytes
   hd::checkpoint::store const from = hd::checkpoint::open_store(s.out + "/checkpoint");
   std::string text;
   try {

@@ -27,7 +27,7 @@ struct settings {
   std::string arch = "gpt2";
   std::string preset = "small";
   heddle::model::decoder_sizes sizes;
-  bool bf16 = false;
+  std::string precision = "fp32";
   // batch and mesh
   heddle::index_t batch = 0;  ///< sequences of a step
   heddle::index_t seq = 128;
@@ -50,6 +50,8 @@ struct settings {
   bool overwrite = false;
   heddle::index_t save_every = 0, eval_every = 50, sample = 200;
   bool bits = false, memory = false, evidence = false;
+
+  bool bf16() const { return precision == "bf16"; }
 };
 
 /// The run's options as the library takes them. Pre: the settings were checked.

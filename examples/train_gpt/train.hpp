@@ -10,6 +10,7 @@
 #include "artefacts.hpp"
 #include "resume.hpp"
 #include "settings.hpp"
+#include "speed.hpp"
 
 namespace train_gpt {
 
@@ -25,14 +26,15 @@ struct window_source {
 
   void operator()(index_t step, index_t microbatch, std::int32_t* tokens, std::int32_t* targets) const {
     heddle::philox const random(s->seed, stream);
+    auto const tokens_there_are = static_cast<std::uint64_t>(s->sizes.tokens());
     for (index_t q = 0; q < sequences; ++q) {
       std::uint64_t const window =
           static_cast<std::uint64_t>((step * s->microbatches + microbatch) * sequences + q);
       if (s->random_tokens) {
         for (index_t t = 0; t < s->seq; ++t) {
           std::uint64_t const e = window * static_cast<std::uint64_t>(s->seq + 1) + static_cast<std::uint64_t>(t);
-          tokens[q * s->seq + t] = static_cast<std::int32_t>(random.below(e, 256));
-          targets[q * s->seq + t] = static_cast<std::int32_t>(random.below(e + 1, 256));
+          tokens[q * s->seq + t] = static_cast<std::int32_t>(random.below(e, tokens_there_are));
+          targets[q * s->seq + t] = static_cast<std::int32_t>(random.below(e + 1, tokens_there_are));
         }
         continue;
       }
@@ -66,6 +68,8 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
   std::unique_ptr<journal> log;
   if (reports) log = std::make_unique<journal>(s, options, text, trainer.predicted(), first);
 
+  std::unique_ptr<speed_meter<T, heddle::threads_executor>> meter;
+  if (s.evidence && world.size() == 1) meter = std::make_unique<speed_meter<T, heddle::threads_executor>>(exec);
   window_source const train_on{&s, &text.train, options.sequences, 1};
   window_source const held_out{&s, &text.valid, options.sequences, 2};
   bool const can_evaluate = s.random_tokens || text.valid.size() > static_cast<std::size_t>(s.seq);
@@ -88,6 +92,7 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
     heddle::model::step_result const r = trainer.step(done, schedule(done), train_on);
     std::int64_t const trained_ns = heddle::deadline::now_ns() - begin;
     ++done;
+    if (meter) meter->add_step(trained_ns);
     bool const evaluates = can_evaluate && s.eval_every > 0 && (done % s.eval_every == 0 || done == s.steps);
     double const held = evaluates ? evaluate(done == s.steps ? final_rounds : rounds_on_the_way) : -1;
     double const bubble = measured_bubble(trainer, world);
@@ -102,7 +107,7 @@ void train(settings const& s, examples::text_data const& text, heddle::thread_co
   if (done > first) {
     std::vector<rank_trace> const traces = gather_traces(trainer, world);
     save(done);
-    if (log) log->finish(done, traces, trainer.measured(), stopped);
+    if (log) log->finish(done, traces, trainer.measured(), stopped, meter ? meter->medians() : measured_speed{});
   }
   if (stopped) throw heddle::error(heddle::errc::interrupted, stop_message(s, done));
 }

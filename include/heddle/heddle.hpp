@@ -155,6 +155,7 @@
 #include <heddle/model/weights.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/activation_layers.hpp>
+#include <heddle/nn/add_norm.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/concat.hpp>
 #include <heddle/nn/cross_entropy.hpp>
@@ -164,10 +165,12 @@
 #include <heddle/nn/layer.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/linear.hpp>
+#include <heddle/nn/linear_cross_entropy.hpp>
 #include <heddle/nn/named.hpp>
 #include <heddle/nn/norm_layers.hpp>
 #include <heddle/nn/parameters.hpp>
 #include <heddle/nn/plan.hpp>
+#include <heddle/nn/quantise.hpp>
 #include <heddle/nn/recomputed.hpp>
 #include <heddle/nn/repeat.hpp>
 #include <heddle/nn/residual.hpp>

@@ -79,6 +79,34 @@ TEMPLATE_LIST_TEST_CASE("an exact sum of squares is the rounded true sum", "[com
     }
 }
 
+TEMPLATE_LIST_TEST_CASE("an exact sum of blocks whose sizes differ", "[comm]", executor_cases) {
+  TestType setup;
+  std::vector<float> x;
+  auto const more = [&](int n, int least, int most) {
+    std::vector<float> const next = any_floats(n, static_cast<unsigned>(x.size()), least, most);
+    x.insert(x.end(), next.begin(), next.end());
+  };
+  more(5000, -6, 0);       // what two anchors hold
+  more(4096, 20, 27);      // far above the peak of the block before
+  more(4096, -40, -30);    // far below it
+  more(3000, -30, 0);      // what takes three
+  more(1096, -45, 0);      // and what no three hold
+  x.insert(x.end(), 5000, 0.0f);
+  more(4096, -148, -120);  // subnormal numbers
+  more(2111, 120, 127);
+  for (std::size_t const n : {x.size(), x.size() - 31, std::size_t{4096 * 3}, std::size_t{512}, std::size_t{33}}) {
+    std::vector<float> const part(x.end() - static_cast<std::ptrdiff_t>(n), x.end());
+    natural right;
+    for (float v : part) right.add_square(v);
+    CAPTURE(n);
+    REQUIRE(exact<double>(setup.exec, part) == right.round());
+  }
+  x[7000] = std::numeric_limits<float>::infinity();
+  REQUIRE(std::isinf(exact<double>(setup.exec, x)));
+  x[3000] = std::nanf("");
+  REQUIRE(std::isnan(exact<double>(setup.exec, x)));
+}
+
 TEST_CASE("an exact sum agrees with long double where that is exact", "[comm]") {
   serial_executor exec;
   std::mt19937 random(7);

@@ -240,7 +240,7 @@ refused(2 "--warmup 5 is longer than --steps 2: give a shorter one" ${two} --out
 # Numbers and texts that are none.
 foreach(bad "--steps=0" "--steps=-1" "--steps=1e3" "--steps=99999999999999999999" "--steps=" "--steps=nan" "--lr=nan"
             "--lr=inf" "--lr=-1" "--lr=1e999" "--valid-fraction=2" "--seed=-1" "--dp=0" "--zero=2" "--clip="
-            "--width=64x" "--arch=" "--arch=gpt9" "--out=" "--data=" "--bf16=1")
+            "--width=64x" "--arch=" "--arch=gpt9" "--out=" "--data=" "--precision=fp8")
   string(REGEX MATCH "^[^=]+" flag ${bad})
   refused(2 "${flag}.*(give|not a|not one|leave it out)" ${TRAIN_GPT} --data text.txt ${bad})
 endforeach()

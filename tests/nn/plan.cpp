@@ -37,7 +37,7 @@ class walk {
     if constexpr (requires { p.rstd; }) own(p.rstd);
     if constexpr (requires { p.lse; }) own(p.lse);
     if constexpr (requires { p.loss; }) own(p.loss);
-    if constexpr (requires { p.logits; }) own(p.x), own(p.dx), own(p.y), own(p.dy), own(p.logits), own(p.d_logits);
+    if constexpr (requires { p.logits; }) own(p.x), own(p.dx), own(p.y), own(p.dy), own(p.logits);
     if constexpr (requires { p.between; }) own_all(p.between), own_all(p.d_between);
     if constexpr (requires { p.forward; }) own(p.y);
     if constexpr (requires { p.first; }) (*this)(p.first);

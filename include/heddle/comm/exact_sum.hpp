@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/comm/detail/exact_block.hpp>
 #include <heddle/comm/reductions.hpp>
 #include <heddle/core/arith.hpp>
 
@@ -56,51 +57,48 @@ HEDDLE_FN void exact_normalise(std::uint64_t* words) noexcept {
   }
 }
 
-/// Squares gathered by exponent before they are shifted into place: one addition an element. Four sets, so that
-/// neighbours of equal exponent do not wait for each other.
-struct exact_bins {
-  static constexpr index_t room = 65536;  // a bin holds that many squares below 2^48
-
-  std::uint64_t bin[4][256];
-
-  HEDDLE_FN exact_bins() noexcept : bin{} {}
-  HEDDLE_FN void add(float x, int set) noexcept {
-    std::uint32_t const bits = __builtin_bit_cast(std::uint32_t, x), exponent = bits >> 23 & 0xFF;
-    std::uint64_t const m = (bits & 0x7FFFFF) | static_cast<std::uint32_t>(exponent != 0) << 23;
-    bin[set][exponent] += m * m;
+/// Adds a block that was summed in doubles. Its parts may be negative, their sum is not.
+HEDDLE_FN void exact_add_block(std::uint64_t* words, exact_block const& b) noexcept {
+  __extension__ typedef __int128 signed_wide;
+  std::int64_t digits[exact_sum_digits] = {};
+  for (int j = 0; j < 3; ++j) {
+    auto part = static_cast<std::int64_t>(mul(b.part[j], exact_power(52 - b.exponent[j])));
+    int at = b.exponent[j] - 52 - exact_sum_lowest;
+    if (part == 0) continue;
+    if (at < 0) part >>= -at, at = 0;  // a sum of squares is a multiple of the unit: only zeros are dropped
+    signed_wide const shifted = part * (static_cast<signed_wide>(1) << (at % 32));
+    std::int64_t* const to = digits + at / 32;
+    to[0] += static_cast<std::uint32_t>(shifted);
+    to[1] += static_cast<std::uint32_t>(shifted >> 32);
+    to[2] += static_cast<std::int64_t>(shifted >> 64);
   }
-  HEDDLE_FN bool saw_infinite_or_nan() const noexcept {
-    return (bin[0][255] | bin[1][255] | bin[2][255] | bin[3][255]) != 0;
+  std::int64_t carry = 0;
+  for (index_t i = 0; i < exact_sum_digits; ++i) {
+    std::int64_t const digit = digits[i] + carry;
+    carry = digit >> 32;
+    words[i] += static_cast<std::uint32_t>(digit);
   }
-  HEDDLE_FN void flush(std::uint64_t* words) const noexcept {
-    for (int exponent = 0; exponent < 255; ++exponent) {
-      int const shift = 2 * (exponent != 0 ? exponent - 1 : 0);
-      for (int set = 0; set < 4; ++set) {
-        exact_sum_wide const sum = static_cast<exact_sum_wide>(bin[set][exponent]) << (shift % 32);
-        std::uint64_t* const at = words + shift / 32;
-        at[0] += static_cast<std::uint32_t>(sum);
-        at[1] += static_cast<std::uint32_t>(sum >> 32);
-        at[2] += static_cast<std::uint32_t>(sum >> 64);
-      }
-    }
-  }
-};
+}
 
+/// In blocks of doubles; what they can't hold, and the end of x, one by one.
 HEDDLE_FN void exact_add_squares(std::uint64_t* words, float const* x, index_t n) noexcept {
-  constexpr index_t few = 512;  // below this, clearing and emptying the bins would cost more than it saves
-  for (index_t at = 0; at < n; at += exact_bins::room) {
-    index_t const end = n - at < exact_bins::room ? n : at + exact_bins::room;
-    index_t i = at;
-    if (end - at >= few) {
-      exact_bins bins;
-      for (; i + 4 <= end; i += 4)
-        for (int set = 0; set < 4; ++set) bins.add(x[i + set], set);
-      bins.flush(words);
-      if (bins.saw_infinite_or_nan())
-        for (index_t k = at; k < i; ++k)
-          if ((__builtin_bit_cast(std::uint32_t, x[k]) >> 23 & 0xFF) == 0xFF) exact_add_square(words, x[k]);
+  constexpr index_t step = exact_block_body::wide;
+  exact_block sum;
+  sum.peak = exact_block::unknown;
+  for (index_t at = 0; at < n; at += exact_block::room) {
+    float const* const from = x + at;
+    index_t const size = n - at < exact_block::room ? n - at : exact_block::room;
+    index_t done = size / step * step;
+    sum.exact = false;
+    for (int attempt = 0; attempt < 2 && done > 0 && !sum.exact; ++attempt) {
+      if (attempt == 1) sum.peak = exact_block::unknown;
+      dispatch_isa(exact_block_body{}, from, done, &sum);
     }
-    for (; i < end; ++i) exact_add_square(words, x[i]);
+    if (sum.exact)
+      exact_add_block(words, sum);
+    else
+      done = 0;
+    for (index_t i = done; i < size; ++i) exact_add_square(words, from[i]);
     exact_normalise(words);
   }
 }

@@ -20,7 +20,8 @@ namespace heddle::model {
 
 /// The sizes of a decoder.
 struct decoder_sizes {
-  index_t vocabulary = 256;
+  index_t vocabulary = 256;  ///< rows of the token table
+  index_t classes = 0;  ///< of these, tokens that exist; later rows pad the table. 0: all
   index_t layers = 4;
   index_t width = 128;
   index_t heads = 4;
@@ -32,6 +33,8 @@ struct decoder_sizes {
   bool recompute = false;  ///< blocks forget what they saved and make it again
 
   HEDDLE_FN index_t head_size() const { return width / heads; }
+  /// The tokens that exist.
+  HEDDLE_FN index_t tokens() const { return classes > 0 ? classes : vocabulary; }
 };
 
 /// Refuses sizes that no decoder has, naming the first one that is wrong.
@@ -39,6 +42,8 @@ HEDDLE_FN void check(decoder_sizes const& s) {
   HEDDLE_EXPECTS(s.vocabulary >= 1 && s.layers >= 1 && s.width >= 1 && s.hidden >= 1,
                  "a decoder needs a vocabulary, layers, a width and a hidden size", s.vocabulary, s.layers, s.width,
                  s.hidden);
+  HEDDLE_EXPECTS(s.classes >= 0 && s.classes <= s.vocabulary,
+                 "the tokens that exist are rows of the token table, or 0 for all", s.classes, s.vocabulary);
   HEDDLE_EXPECTS(s.heads >= 1 && s.width % s.heads == 0, "the heads must divide the width", s.heads, s.width);
   HEDDLE_EXPECTS(s.key_heads >= 1 && s.heads % s.key_heads == 0, "the key heads must divide the query heads",
                  s.key_heads, s.heads);
@@ -102,7 +107,10 @@ template <class Source, class Block, class Back>
 HEDDLE_FN auto decoder_of(decoder_sizes const& s, Source const& source, Block const& block, Back const& back,
                           char const* path) {
   using blocks = nn::repeat<Block>;
-  return nn::staged<Source, blocks, Back, nn::cross_entropy_sink>{source, blocks{block, 0, s.layers}, back, {}, path};
+  nn::cross_entropy_options loss;
+  loss.classes = s.classes;
+  return nn::staged<Source, blocks, Back, nn::cross_entropy_sink>{source, blocks{block, 0, s.layers}, back, {loss},
+                                                                  path};
 }
 
 }  // namespace detail

@@ -30,16 +30,19 @@ HEDDLE_FN std::vector<std::pair<std::string, std::string>> to_meta(decoder_descr
   auto const n = [](index_t v) { return std::to_string(v); };
   std::string base;
   checkpoint::append_json(base, s.rope_base);
-  return {{"arch", d.style == decoder_style::gpt2 ? "gpt2" : "llama"},
-          {"vocabulary", n(s.vocabulary)},
-          {"layers", n(s.layers)},
-          {"width", n(s.width)},
-          {"heads", n(s.heads)},
-          {"key_heads", n(s.key_heads)},
-          {"hidden", n(s.hidden)},
-          {"positions", n(s.positions)},
-          {"rope_base", base},
-          {"tied", s.tied ? "1" : "0"}};
+  std::vector<std::pair<std::string, std::string>> meta = {
+      {"arch", d.style == decoder_style::gpt2 ? "gpt2" : "llama"},
+      {"vocabulary", n(s.vocabulary)},
+      {"layers", n(s.layers)},
+      {"width", n(s.width)},
+      {"heads", n(s.heads)},
+      {"key_heads", n(s.key_heads)},
+      {"hidden", n(s.hidden)},
+      {"positions", n(s.positions)},
+      {"rope_base", base},
+      {"tied", s.tied ? "1" : "0"}};
+  if (s.classes > 0) meta.emplace_back("classes", n(s.classes));
+  return meta;
 }
 
 namespace detail {
@@ -115,6 +118,7 @@ HEDDLE_FN decoder_description describe_meta(checkpoint::store const& from) {
   s.positions = meta_number(from, "positions");
   s.rope_base = meta_rope_base(from);
   s.tied = meta_number(from, "tied") != 0;
+  if (from.meta("classes")) s.classes = meta_number(from, "classes");
   return d;
 }
 

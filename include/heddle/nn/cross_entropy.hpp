@@ -130,10 +130,26 @@ struct cross_entropy_program : tile::over_rows {
   }
 };
 
+/// p (1 + 2 z lse) - keep hot - spread, times the slope of the cap and the factor; 0 where no bit of `live` is set,
+/// whatever the logit is. Bits, since g++ 12 compares lane by lane what it can't merge with a selection.
+template <class S, bool Capped>
+struct cross_entropy_gradient {
+  S cap, keep, spread, z2, factor;
+
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V, class Hot, class L, class Live>
+  HEDDLE_TILE V operator()(V const& v, Hot const& hot, L const& l, Live const& live) const {
+    V const t = Capped ? capped(v, cap) : v;
+    V g = mul(exp(t - l), splat<V>(S(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
+    if constexpr (Capped) g = mul(g, splat<V>(S(1)) - mul(t / splat<V>(cap), t / splat<V>(cap)));
+    using bits = uint_bits_t<S>;
+    return bit_cast<S>(bit_cast<bits>(mul(splat<V>(factor), g)) & bit_cast<bits>(live));
+  }
+};
+
 template <class X, class S, class D>
 struct cross_entropy_backward_program : tile::over_rows {
   using value = S;
-  static constexpr value lowest = -static_cast<value>(__builtin_inff());
 
   view<X const, 2> logits;
   view<std::int32_t const, 1> targets;
@@ -145,7 +161,7 @@ struct cross_entropy_backward_program : tile::over_rows {
 
   template <class Ctx>
   struct shared {
-    typename Ctx::template column_of<value> factor;
+    typename Ctx::template column_of<value> live;
   };
   HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(logits, dlogits); }
   HEDDLE_FN span work() const {
@@ -164,29 +180,25 @@ struct cross_entropy_backward_program : tile::over_rows {
     check_targets(targets, row, row + Ctx::rows, classes, ignore_index);
     index_t const left = targets.extent(0) - row;
     ctx.for_each(left < Ctx::rows ? left : index_t{Ctx::rows}, [self, row, &s](index_t r) HEDDLE_LAMBDA {
-      s.factor.at[r] = self.targets(row + r) == self.ignore_index ? value(0) : *self.scale;
+      bool const live = self.targets(row + r) != self.ignore_index && self.lse(row + r) != -value(__builtin_inff());
+      s.live.at[r] = bit_cast<value>(live ? ~uint_bits_t<value>{0} : uint_bits_t<value>{0});
     });
     ctx.sync();
-    value const c = cap, keep = value(1) - smoothing, z2 = value(2) * z_loss;
-    value const spread = smoothing / static_cast<value>(classes);
-    ctx.map_to(
-        ctx.ref(dlogits, row, 0, classes),
-        [c, keep, spread, z2](auto const& v, auto const& hot, auto const& l, auto const& factor) HEDDLE_LAMBDA {
-          using V = std::remove_cvref_t<decltype(v)>;
-          V const t = capped(v, c);
-          V const p = exp(t - l);
-          V g = mul(p, splat<V>(value(1)) + mul(splat<V>(z2), l)) - mul(splat<V>(keep), hot) - splat<V>(spread);
-          if (c > 0) g = mul(g, splat<V>(value(1)) - mul(t / splat<V>(c), t / splat<V>(c)));
-          V const none = splat<V>(value(0));
-          return select(factor == none, none, select(l == splat<V>(value(lowest)), none, mul(factor, g)));
-        },
-        ctx.ref(logits, row, 0, classes), ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row),
-        s.factor);
+    value const keep = value(1) - smoothing, z2 = value(2) * z_loss, spread = smoothing / static_cast<value>(classes);
+    // Two loops, since the one without a cap has a third of the work.
+    auto const write = [&](auto const& gradient) HEDDLE_LAMBDA {
+      ctx.map_to(ctx.ref(dlogits, row, 0, classes), gradient, ctx.ref(logits, row, 0, classes),
+                 ctx.template one_hot<value>(targets, row), ctx.ref_column(lse, row), s.live);
+    };
+    if (cap > value(0))
+      write(cross_entropy_gradient<S, true>{cap, keep, spread, z2, *scale});
+    else
+      write(cross_entropy_gradient<S, false>{cap, keep, spread, z2, *scale});
     index_t const padding = dlogits.extent(1) - classes;
     if (padding > 0)
       ctx.map_to(
           ctx.ref(dlogits, row, classes, padding),
-          [](auto const& v) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(v)>>(value(0)); }, s.factor);
+          [](auto const& v) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(v)>>(value(0)); }, s.live);
   }
 };
 

@@ -40,7 +40,8 @@ concept source_layer = std::is_trivially_copyable_v<S> && requires(S const& s) {
 /// `s.forward(call, x, batch, loss, plan, frame)`, `s.backward_input(call, x, batch, scale, dx, plan, frame)`.
 /// Meaning: `forward` writes sum and count; `backward_input` overwrites dx with scale times the gradient of the sum.
 /// `counts` says whether a row with that target is one of those that the loss is the mean of, so that the host knows
-/// their number before the pass.
+/// their number before the pass. Optional: `s.replaces_x()`, whether dx may be the memory of x; where it may and no
+/// layer needs x later, staged gives both one buffer.
 /// Models: cross_entropy_sink.
 template <class S>
 concept sink_layer = std::is_trivially_copyable_v<S> && requires(S const& s, planner& p, layer_shape const& shape) {
@@ -103,6 +104,7 @@ struct cross_entropy_sink {
     return {p.take_statistics(life::saved, s.rows()), p.take_statistics(life::fwd, s.rows())};
   }
   HEDDLE_FN life keep_x() const { return life::saved; }
+  HEDDLE_FN bool replaces_x() const { return true; }
   HEDDLE_FN bool counts(std::int32_t target) const { return target != options.ignore_index; }
 
   template <class Call, class X>

@@ -15,8 +15,9 @@ struct staged;
 ///
 /// Buckets: 0 is the source, 1 + i the i-th block of this stage, the last one what follows the blocks. The backward
 /// pass for weights goes from the last to the first and calls `call.ready(bucket)` after each.
-/// Memory: the plan holds the stage's input and, on the last stage, logits; activations and cotangents that cross to
-/// another stage are the caller's.
+/// Memory: the plan holds the stage's input and, on the last stage, logits, from F to W where the sink writes their
+/// cotangent over them and no layer reads them later; activations and cotangents that cross to another stage are the
+/// caller's.
 template <class Source, class Block, class Back, class Sink>
 struct staged<Source, repeat<Block>, Back, Sink> {
   Source source;
@@ -105,8 +106,13 @@ struct staged<Source, repeat<Block>, Back, Sink> {
     } else {
       index_t const classes = back.out_width(inner.width);
       result.y = p.take_activation(longer(blocks.keep_y(), back.keep_x()), s.rows(), inner.width);
-      result.logits = p.take_activation(longer(back.keep_y(), sink.keep_x()), s.rows(), classes);
-      result.d_logits = p.take_activation(back.keep_dy(), s.rows(), classes);
+      if (logits_are_replaced()) {
+        result.logits = p.take_activation(life::kept, s.rows(), classes);
+        result.d_logits = result.logits;
+      } else {
+        result.logits = p.take_activation(longer(back.keep_y(), sink.keep_x()), s.rows(), classes);
+        result.d_logits = p.take_activation(back.keep_dy(), s.rows(), classes);
+      }
       result.back = back.make_plan(p, inner);
       result.sink = sink.make_plan(p, s.with_width(classes));
     }
@@ -181,6 +187,13 @@ struct staged<Source, repeat<Block>, Back, Sink> {
   }
 
  private:
+  /// Whether one buffer holds the logits and then their cotangent.
+  HEDDLE_FN bool logits_are_replaced() const {
+    if constexpr (requires { sink.replaces_x(); })
+      return sink.replaces_x() && !detail::lasts_to_backward(back.keep_y()) && back.keep_dy() == life::deferred;
+    else
+      return false;
+  }
   template <class Visitor>
   static HEDDLE_FN void tell(Visitor& v, int bucket) {
     if constexpr (requires { v.bucket(bucket); }) v.bucket(bucket);

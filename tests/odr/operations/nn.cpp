@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/algorithm/copy.hpp>
+#include <heddle/backend/reference/matmul.hpp>
 #include <heddle/backend/reference/tile_context.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/nn/activation.hpp>
+#include <heddle/nn/add_norm.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/cross_entropy.hpp>
 #include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
 #include <heddle/nn/layer_norm.hpp>
+#include <heddle/nn/linear_cross_entropy.hpp>
+#include <heddle/nn/quantise.hpp>
 #include <heddle/nn/rms_norm.hpp>
 #include <heddle/nn/rope.hpp>
 #include <heddle/nn/softmax.hpp>
@@ -41,6 +45,17 @@ void use_nn(float* memory, std::int32_t const* numbers, std::int64_t* count) {
   nn::rms_norm(exec, x, v, y, w);
   nn::rms_norm_backward_input(exec, x, v, v, x, y);
   nn::rms_norm_backward_weight(exec, x, v, x, w);
+  view<float, 2> const sum(memory + 32, dims<2>(4, 4));
+  nn::add_layer_norm(exec, x, x, v, v, sum, y, w, w);
+  nn::add_layer_norm_backward_input(exec, sum, v, v, v, x, x, y);
+  nn::add_rms_norm(exec, x, x, v, sum, y, w);
+  nn::add_rms_norm_backward_input(exec, sum, v, v, x, x, y);
+  nn::linear_cross_entropy(exec, x, x, tokens, v, w);
+  nn::linear_cross_entropy_with_gradient(exec, x, x, tokens, one, v, w, y, sum);
+  view<std::int8_t, 2> const small(reinterpret_cast<std::int8_t*>(memory + 32), dims<2>(4, 4));
+  nn::quantise_rows(exec, x, small, w);
+  nn::dequantise_rows(exec, small, w, y);
+  nn::rms_norm_quantise(exec, x, v, small, w, w);
   nn::rope(exec, x, y, {.heads = 1, .head_size = 4, .tokens = 4});
   nn::softmax(exec, x, y);
   nn::softmax_backward(exec, y, x, y);

@@ -32,9 +32,10 @@ template <class V>
 struct hot_reader {
   index_t column;
   HEDDLE_SHIM V at(index_t c) const {
-    V r = V::zero();
     index_t const i = column - c;
-    if (i >= 0 && i < V::width) r.lane[i] = lane_t<V>(1);
+    V r = V::zero();
+    if (__builtin_expect(i < 0 || i >= V::width, 1)) return r;
+    r.lane[i] = lane_t<V>(1);
     return r;
   }
   HEDDLE_SHIM V part(index_t c, index_t) const { return at(c); }
