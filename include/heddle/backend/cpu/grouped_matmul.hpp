@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/linalg/grouped_matmul.hpp>
+
+/// @file
+/// The CPU grouped products: one flat list of (group, chunk of rows, strip of columns), cut into shares of equal work
+/// once the offsets are known. A unit streams its matrix in blocks (matmul_stream.hpp) under packed rows, which stay
+/// for all strips of a chunk.
+
+namespace heddle {
+namespace cpu {
+
+/// Bytes of packed rows that a worker holds; fixed, so that cuts depend on shapes alone.
+inline constexpr index_t packed_rows_bytes = 8 * 1024 * 1024;
+/// Shares per worker, so that one that is late is helped.
+inline constexpr index_t shares_per_worker = 4;
+
+/// All products of one call. `in` and `out` are those of a group that begins at row 0, with all rows.
+template <class I, class O>
+struct grouped_problem {
+  I in;
+  O out;
+  linalg::detail::row_groups groups;
+  index_t b_group, c_group;  ///< between the matrices of two groups
+  bool weight;               ///< groups cut k, not the rows of the output
+
+  /// Work of one group, in rows: reading the matrix of a small group costs as much as some rows.
+  HEDDLE_FN index_t cost(index_t e) const {
+    index_t const rows = groups.end(e) - groups.begin(e);
+    if (e == groups.groups) return weight ? 0 : (rows + 7) / 8;
+    return rows > 0 || weight ? rows + 16 : 0;
+  }
+};
+
+namespace detail {
+
+/// What a worker needs for units of products of up to m rows and k steps. Units: elements.
+struct unit_scratch {
+  index_t mr, tiles;  ///< the register tile; how many of them a chunk has at most
+  index_t rows, sums, block;
+
+  template <class T>
+  HEDDLE_FN unit_scratch(T const&, index_t m, index_t n, index_t k, index_t mr_, index_t nr)
+      : mr(mr_), tiles(1), rows(0), sums(0), block(0) {
+    constexpr index_t budget = packed_rows_bytes / sizeof(T), blocked = 32768 * 4 / sizeof(T), beyond = 64 / sizeof(T);
+    index_t const pieces = pieces_of(k), tile = tile_rows<T>(mr, k), all = (m + mr - 1) / mr;
+    tiles = streamed_rows / mr < all ? streamed_rows / mr : all;
+    if (tiles > budget / tile) tiles = budget / tile;
+    if (tiles < 1) tiles = 1;
+    rows = tiles * tile * (tiles * tile * pieces <= budget ? pieces : 1);
+    // The strips of plan_stream: wide ones for one or two register tiles that read b in place, at most 256 for more.
+    index_t const most = round_up(n, 2 * nr), wide = 34 * nr < most ? 34 * nr : most;
+    index_t const narrow = 256 + 2 * nr < most ? 256 + 2 * nr : most;
+    index_t const few = (tiles < 2 ? tiles : 2) * wide, many = tiles * narrow;
+    sums = round_up(tree_slots(pieces, 0, pieces) * mr * (few > many ? few : many), beyond);
+    block = blocked + 2 * nr * (blocked / 128) + beyond;
+  }
+  /// One register tile of packed rows over a piece of k.
+  template <class T>
+  static HEDDLE_FN index_t tile_rows(index_t mr, index_t k) {
+    constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
+    return round_up(mr * (k < chain_depth ? k : chain_depth) + beyond, beyond);
+  }
+  HEDDLE_FN index_t total() const { return rows + sums + block; }
+};
+
+/// One group's product and its units: chunks of rows by strips of columns.
+template <class P>
+struct group_units {
+  using input = decltype(P::in);
+  using number = typename input::number;
+  input in;
+  decltype(P::out) out;
+  index_t first_row, tiles, chunks, strips;
+  stream_plan plan;
+
+  HEDDLE_FN group_units(P const& p, unit_scratch const& scratch, index_t e)
+      : in(p.in), out(p.out), first_row(0), tiles(0), chunks(1), strips(0), plan() {
+    index_t const from = p.groups.begin(e), rows = p.groups.end(e) - from;
+    if (p.weight) {
+      in.a += from * in.a_step, in.b += from * in.b_step, in.k = in.k == 0 ? 0 : rows;
+      out.c += e * p.c_group;
+    } else {
+      in.a += from * in.a_row, in.b += e * p.b_group, in.m = rows;
+      first_row = from;
+    }
+    tiles = (in.m + scratch.mr - 1) / scratch.mr, chunks = (tiles + scratch.tiles - 1) / scratch.tiles;
+    index_t mr = 0, nv = 0, nr = 0, m = balanced_part(tiles, chunks, 0).size * scratch.mr;
+    input first = in;
+    first.m = m < in.m ? m : in.m;
+    dispatch_isa(panel_size_body{}, number{}, first.m, &nv, &mr, &nr);
+    plan = plan_stream(first, mr, nv, nr, 1);
+    strips = (in.n + plan.strip - 1) / plan.strip;
+  }
+};
+
+/// Packs the rows of one piece of k for all register tiles of a chunk.
+template <class I>
+HEDDLE_FN void pack_chunk(I const& in, stream_plan const& plan, typename I::number* rows, index_t tile_size) {
+  for (index_t t = 0; t < plan.tiles; ++t) {
+    part const r = row_tile(in.m, plan.mr, t);
+    dispatch_isa(pack_rows_body{}, in, rows + t * tile_size, r.offset, r.offset + r.size);
+  }
+}
+
+/// The part of a product that piece `piece` of k adds.
+template <class I>
+HEDDLE_FN I piece_of(I const& in, index_t piece) {
+  I part = in;
+  index_t const from = piece * chain_depth;
+  part.a += from * in.a_step, part.b += from * in.b_step;
+  part.k = in.k - from < chain_depth ? in.k - from : chain_depth;
+  return part;
+}
+
+/// The sums of one strip of a chunk. `packed`: all pieces of its rows lie in `rows`, otherwise each is packed there.
+template <class I>
+HEDDLE_FN void sum_unit(I const& in, stream_plan const& plan, bool packed, typename I::number* rows,
+                        typename I::number* sums, typename I::number* block, index_t col, index_t columns) {
+  using T = typename I::number;
+  index_t const pieces = pieces_of(in.k), tile_size = unit_scratch::tile_rows<T>(plan.mr, in.k);
+  index_t const slot_size = plan.tiles * plan.mr * plan.strip;
+  tree_accumulate tree(pieces, 0, pieces);
+  for (index_t piece = 0; piece < pieces; ++piece) {
+    I const part = piece_of(in, piece);
+    T* const mine = rows + (packed ? piece * plan.tiles * tile_size : 0);
+    if (!packed) pack_chunk(part, plan, mine, tile_size);
+    int slot = tree.next_slot();
+    sum_strip(part, plan, mine, tile_size, sums + slot * slot_size, block, col, columns);
+    for (int merges = tree.push(); merges > 0; --merges, --slot)
+      dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * slot_size), sums + (slot - 1) * slot_size,
+                   slot_size);
+  }
+}
+
+/// The units [lo, hi) of one group.
+template <class P>
+HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, typename group_units<P>::number* memory,
+                         index_t lo, index_t hi) {
+  using T = typename group_units<P>::number;
+  T *const rows = memory, *const sums = rows + scratch.rows, *const block = sums + scratch.sums;
+  index_t const pieces = pieces_of(g.in.k), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.k);
+  for (index_t unit = lo; unit < hi;) {
+    index_t const chunk = unit / g.strips, next = (chunk + 1) * g.strips, end = next < hi ? next : hi;
+    part const tiles = balanced_part(g.tiles, g.chunks, chunk);
+    index_t const row = tiles.offset * scratch.mr, row_end = tiles.end() * scratch.mr;
+    auto in = g.in;
+    in.a += row * in.a_row, in.m = (row_end < g.in.m ? row_end : g.in.m) - row;
+    stream_plan plan = g.plan;
+    plan.tiles = tiles.size;
+    bool const packed = pieces * plan.tiles * tile_size <= scratch.rows;
+    for (index_t p = 0; packed && p < pieces; ++p)
+      pack_chunk(piece_of(in, p), plan, rows + p * plan.tiles * tile_size, tile_size);
+    for (; unit < end; ++unit) {
+      index_t const col = unit % g.strips * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
+      sum_unit(in, plan, packed, rows, sums, block, col, columns);
+      for (index_t t = 0; t < plan.tiles; ++t) {
+        part const r = row_tile(in.m, plan.mr, t);
+        dispatch_isa(store_body{}, g.out, static_cast<T const*>(sums + t * plan.mr * plan.strip), plan.strip,
+                     g.first_row + row + r.offset, r.size, col, columns);
+      }
+    }
+  }
+}
+
+/// Rows [row, row_end) of the output become 0.
+template <class O>
+HEDDLE_FN void clear_rows(O const& out, index_t row, index_t row_end, index_t n) {
+  using C = std::remove_reference_t<decltype(*out.c)>;
+  for (; row < row_end; ++row)
+    for (index_t j = 0; j < n; ++j) out.c[row * out.c_row + j * out.c_column] = static_cast<C>(typename O::number(0));
+}
+
+/// Share `share` of `shares` of all units. `costs[e]` is the cost of the groups before e.
+template <class P>
+HEDDLE_FN void run_share(P const& p, unit_scratch const& scratch, index_t const* costs,
+                         typename group_units<P>::number* memory, index_t share, index_t shares) {
+  index_t const slack = p.groups.groups, total = costs[slack + 1];
+  index_t const begin = balanced_part(total, shares, share).offset, end = balanced_part(total, shares, share).end();
+  index_t e = 0;
+  for (index_t hi = slack + 1; hi - e > 1;) {  // the last group that begins at or before `begin`
+    index_t const middle = e + (hi - e) / 2;
+    (costs[middle] <= begin ? e : hi) = middle;
+  }
+  for (; e <= slack && costs[e] < end; ++e) {
+    index_t const cost = costs[e + 1] - costs[e];
+    if (cost == 0) continue;
+    auto const unit_at = [&](index_t at, index_t count) {
+      return at <= costs[e] ? 0 : at >= costs[e + 1] ? count : (at - costs[e]) * count / cost;
+    };
+    if (e == slack) {
+      index_t const from = p.groups.begin(e), rows = p.groups.rows - from;
+      clear_rows(p.out, from + unit_at(begin, rows), from + unit_at(end, rows), p.in.n);
+    } else {
+      group_units<P> const units(p, scratch, e);
+      index_t const count = units.chunks * units.strips;
+      run_units(units, scratch, memory, unit_at(begin, count), unit_at(end, count));
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Submits all products. m and k are the largest that a group can have.
+template <class E, class I, class O>
+HEDDLE_FN void submit_grouped(E& exec, grouped_problem<I, O> const& p) {
+  using T = typename I::number;
+  index_t mr = 0, nr = 0;
+  dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
+  detail::unit_scratch const scratch(T{}, p.in.m, p.in.n, p.in.k, mr, nr);
+  index_t const shares = shares_per_worker * exec.concurrency(), size = scratch.total();
+  scratch_frame<E> frame(exec);
+  index_t* const costs = frame.template take<index_t>(p.groups.groups + 2);
+  T* const memory = frame.template take<T>(size * exec.concurrency());
+  exec.for_each_tile(1, [p, costs](index_t, int) {
+    costs[0] = 0;
+    for (index_t e = 0; e <= p.groups.groups; ++e) costs[e + 1] = costs[e] + p.cost(e);
+  });
+  exec.for_each_tile(shares, [p, scratch, costs, memory, size, shares](index_t share, int worker) {
+    detail::run_share(p, scratch, costs, memory + worker * size, share, shares);
+  });
+}
+
+}  // namespace cpu
+
+/// Rows times the matrices of their groups, on any threading.
+template <>
+struct kernel<grouped_matmul_fn, cpu_tag> {
+  template <class E, class A, class B, class O, class C, class Epilogue>
+  static HEDDLE_FN void run(E& exec, A const& a, B const& b, O const& offsets, C const& c,
+                            matmul_options const& options, Epilogue const& epilogue) {
+    using element = typename A::value_type;
+    using number = accumulator_t<element>;
+    using in = cpu::inputs<element>;
+    using out = cpu::output<typename C::value_type, number, Epilogue>;
+    number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
+    index_t const k = alpha == number(0) ? 0 : a.extent(1);
+    cpu::submit_grouped(exec, cpu::grouped_problem<in, out>{
+                                  in{a.data(), b.data(), a.stride(0), a.stride(1), b.stride(1), b.stride(2),
+                                     c.extent(0), c.extent(1), k},
+                                  out{c.data(), c.stride(0), c.stride(1), alpha == number(0) ? number(1) : alpha, beta,
+                                      false, epilogue},
+                                  linalg::detail::row_groups(offsets, c.extent(0)), b.stride(0), 0, false});
+  }
+};
+
+/// The gradient of the matrices, on any threading.
+template <>
+struct kernel<grouped_matmul_weight_fn, cpu_tag> {
+  template <class E, class A, class B, class O, class C>
+  static HEDDLE_FN void run(E& exec, A const& a, B const& b, O const& offsets, C const& c,
+                            matmul_options const& options) {
+    using element = typename A::value_type;
+    using number = accumulator_t<element>;
+    using in = cpu::inputs<element>;
+    using out = cpu::output<typename C::value_type, number, no_epilogue>;
+    number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
+    index_t const k = alpha == number(0) ? 0 : a.extent(0);
+    cpu::submit_grouped(exec, cpu::grouped_problem<in, out>{
+                                  in{a.data(), b.data(), a.stride(1), a.stride(0), b.stride(0), b.stride(1),
+                                     c.extent(1), c.extent(2), k},
+                                  out{c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta,
+                                      false, {}},
+                                  linalg::detail::row_groups(offsets, a.extent(0)), 0, c.stride(0), true});
+  }
+};
+
+}  // namespace heddle
