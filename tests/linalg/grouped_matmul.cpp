@@ -45,9 +45,8 @@ void require_forward(Executor& exec, grouped_case const& p, Epilogue const& epil
   reference_executor oracle;
   for (index_t e = 0; e < p.groups(); ++e) {
     index_t const from = p.offsets[static_cast<std::size_t>(e)], to = p.offsets[static_cast<std::size_t>(e + 1)];
-    auto const moved = [=](auto const& v, index_t row, index_t col, index_t n) HEDDLE_LAMBDA {
-      return epilogue(v, row + from, col, n);
-    };
+    auto const moved = [=](auto const& v, index_t row, index_t col, index_t n)
+                           HEDDLE_LAMBDA { return epilogue(v, row + from, col, n); };
     matmul(oracle, rows_of(canonical_input(matrix(a)), from, to), select(b.input(), 0, e),
            rows_of(matrix(want), from, to), p.options, moved);
   }
@@ -85,8 +84,11 @@ grouped_case const cases[] = {
     {{0, 0, 0, 0}, 0, 5, 7},           // nothing but empty groups
     {{0, 0, 0}, 3, 5, 7},              // and slack
     {{0}, 4, 3, 2},                    // no group at all
-    {{0, 1, 2, 5, 19, 33}, 2, 65, 9},  {{0, 300}, 0, 40, 11},       {{0, 13, 27, 29}, 5, 300, 70},
-    {{0, 1}, 0, 1, 1},                 {{0, 3, 40}, 1, 7, 0},
+    {{0, 1, 2, 5, 19, 33}, 2, 65, 9},
+    {{0, 300}, 0, 40, 11},
+    {{0, 13, 27, 29}, 5, 300, 70},
+    {{0, 1}, 0, 1, 1},
+    {{0, 3, 40}, 1, 7, 0},
 };
 
 }  // namespace

@@ -131,8 +131,7 @@ struct grouped_matmul_weight_fn {
     scratch_frame<E> frame(exec);
     number* const sums = frame.template take<number>(
         checked_product(groups.slots(tile::block_elements), checked_product(c.extent(1), c.extent(2))));
-    if (factors.alpha != number(0))
-      tile::run(exec, d::grouped_weight_sums_program<x, x, number>{groups, a, b, sums});
+    if (factors.alpha != number(0)) tile::run(exec, d::grouped_weight_sums_program<x, x, number>{groups, a, b, sums});
     tile::run(exec, d::grouped_weight_store_program<number, typename C::element_type>{groups, sums, c, factors});
   }
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_panels.hpp>
 #include <heddle/linalg/grouped_matmul.hpp>
 
 /// @file
 /// The CPU grouped products: one flat list of (group, chunk of rows, strip of columns), cut into shares of equal work
-/// once the offsets are known. A unit streams its matrix in blocks (matmul_stream.hpp) under packed rows, which stay
-/// for all strips of a chunk.
+/// once the offsets are known. Rows are packed once for all strips of a chunk. Under few rows a strip is streamed in
+/// blocks (matmul_stream.hpp), under more it is one panel (matmul_panels.hpp).
 
 namespace heddle {
 namespace cpu {
@@ -55,7 +55,9 @@ struct unit_scratch {
     index_t const narrow = 256 + 2 * nr < most ? 256 + 2 * nr : most;
     index_t const few = (tiles < 2 ? tiles : 2) * wide, many = tiles * narrow;
     sums = round_up(tree_slots(pieces, 0, pieces) * mr * (few > many ? few : many), beyond);
-    block = blocked + 2 * nr * (blocked / 128) + beyond;
+    block = round_up(blocked + 2 * nr * (blocked / 128) + beyond, 2 * beyond);
+    index_t const pair = 2 * (nr * panel_steps + beyond);
+    if (block < pair) block = pair;
   }
   /// One register tile of packed rows over a piece of k.
   template <class T>
@@ -73,18 +75,20 @@ struct group_units {
   using number = typename input::number;
   input in;
   decltype(P::out) out;
+  decltype(input::b) after;  ///< the matrix that probably comes next
   index_t first_row, tiles, chunks, strips;
+  bool panels;  ///< a strip is a panel
   stream_plan plan;
 
   HEDDLE_FN group_units(P const& p, unit_scratch const& scratch, index_t e)
-      : in(p.in), out(p.out), first_row(0), tiles(0), chunks(1), strips(0), plan() {
+      : in(p.in), out(p.out), after(nullptr), first_row(0), tiles(0), chunks(1), strips(0), panels(false), plan() {
     index_t const from = p.groups.begin(e), rows = p.groups.end(e) - from;
     if (p.weight) {
       in.a += from * in.a_step, in.b += from * in.b_step, in.k = in.k == 0 ? 0 : rows;
-      out.c += e * p.c_group;
+      after = in.b + rows * in.b_step, out.c += e * p.c_group;
     } else {
       in.a += from * in.a_row, in.b += e * p.b_group, in.m = rows;
-      first_row = from;
+      after = in.b + p.b_group, first_row = from;
     }
     tiles = (in.m + scratch.mr - 1) / scratch.mr, chunks = (tiles + scratch.tiles - 1) / scratch.tiles;
     index_t mr = 0, nv = 0, nr = 0, m = balanced_part(tiles, chunks, 0).size * scratch.mr;
@@ -92,6 +96,8 @@ struct group_units {
     first.m = m < in.m ? m : in.m;
     dispatch_isa(panel_size_body{}, number{}, first.m, &nv, &mr, &nr);
     plan = plan_stream(first, mr, nv, nr, 1);
+    panels = plan.tiles > 2;
+    if (panels) plan.strip = plan.nr;
     strips = (in.n + plan.strip - 1) / plan.strip;
   }
 };
@@ -115,23 +121,74 @@ HEDDLE_FN I piece_of(I const& in, index_t piece) {
   return part;
 }
 
-/// The sums of one strip of a chunk. `packed`: all pieces of its rows lie in `rows`, otherwise each is packed there.
+/// Memory of one worker, and a chunk of a group's product in it.
 template <class I>
-HEDDLE_FN void sum_unit(I const& in, stream_plan const& plan, bool packed, typename I::number* rows,
-                        typename I::number* sums, typename I::number* block, index_t col, index_t columns) {
+struct chunk_work {
   using T = typename I::number;
-  index_t const pieces = pieces_of(in.k), tile_size = unit_scratch::tile_rows<T>(plan.mr, in.k);
-  index_t const slot_size = plan.tiles * plan.mr * plan.strip;
-  tree_accumulate tree(pieces, 0, pieces);
-  for (index_t piece = 0; piece < pieces; ++piece) {
-    I const part = piece_of(in, piece);
-    T* const mine = rows + (packed ? piece * plan.tiles * tile_size : 0);
-    if (!packed) pack_chunk(part, plan, mine, tile_size);
-    int slot = tree.next_slot();
-    sum_strip(part, plan, mine, tile_size, sums + slot * slot_size, block, col, columns);
-    for (int merges = tree.push(); merges > 0; --merges, --slot)
-      dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * slot_size), sums + (slot - 1) * slot_size,
-                   slot_size);
+  I in;  ///< with the rows of the chunk
+  stream_plan plan;
+  index_t tile_size;  ///< of packed rows over one piece of k
+  bool packed;        ///< all pieces lie in `rows`, otherwise each is packed there when it is wanted
+  T *rows, *sums, *block;
+
+  HEDDLE_FN index_t slot_size() const { return plan.tiles * plan.mr * plan.strip; }
+  HEDDLE_FN void pack_all() const {
+    for (index_t p = 0; p < pieces_of(in.k); ++p) pack_chunk(piece_of(in, p), plan, rows_of(p), tile_size);
+  }
+  HEDDLE_FN T* rows_of(index_t piece) const { return rows + (packed ? piece * plan.tiles * tile_size : 0); }
+
+  /// Calls sum(part, rows, sums) for every piece of k and adds the pieces up.
+  template <class Sum>
+  HEDDLE_FN void sum_pieces(Sum const& sum) const {
+    index_t const pieces = pieces_of(in.k), size = slot_size();
+    tree_accumulate tree(pieces, 0, pieces);
+    for (index_t piece = 0; piece < pieces; ++piece) {
+      I const part = piece_of(in, piece);
+      if (!packed) pack_chunk(part, plan, rows_of(piece), tile_size);
+      int slot = tree.next_slot();
+      sum(part, rows_of(piece), sums + slot * size);
+      for (int merges = tree.push(); merges > 0; --merges, --slot)
+        dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * size), sums + (slot - 1) * size, size);
+    }
+  }
+};
+
+/// One strip of a chunk, streamed in blocks.
+template <class I, class O>
+HEDDLE_FN void run_strip(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns) {
+  using T = typename I::number;
+  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
+    sum_strip(part, w.plan, rows, w.tile_size, sums, w.block, col, columns);
+  });
+  for (index_t t = 0; t < w.plan.tiles; ++t) {
+    part const r = row_tile(w.in.m, w.plan.mr, t);
+    dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + t * w.plan.mr * w.plan.strip), w.plan.strip,
+                 row + r.offset, r.size, col, columns);
+  }
+}
+
+/// One panel of a chunk. `after`: the panel that lies there comes next, for sure where `certain`.
+template <class I, class O>
+HEDDLE_FN void run_panel(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns,
+                         panel_pair<typename I::number>& pair, decltype(I::b) after, bool certain) {
+  using T = typename I::number;
+  using next = next_panel<typename I::element>;
+  index_t const mr = w.plan.mr, nr = w.plan.nr, first = w.in.k < panel_steps ? w.in.k : panel_steps;
+  panel_sums<T> to{w.sums, nullptr, out.c_row};
+  if constexpr (std::is_same_v<decltype(out.c), T*>)
+    if (out.direct() && columns == nr && w.in.k <= chain_depth) to.direct = out.c + row * out.c_row + col;
+  index_t left = w.in.k;
+  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
+    left -= part.k;
+    next const piece{part.b + part.k * part.b_step + col * part.b_column, left < first ? left : first, columns == nr};
+    sum_panel(part, mr, nr, w.plan.tiles, rows, w.tile_size, {sums, to.direct, to.direct_pitch}, pair, col,
+              left > 0 ? piece : next{after, first, certain});
+  });
+  for (index_t t = 0; t < w.plan.tiles; ++t) {
+    part const r = row_tile(w.in.m, mr, t);
+    if (!to.goes_direct(r, mr))
+      dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + t * mr * nr), nr, row + r.offset, r.size, col,
+                   columns);
   }
 }
 
@@ -139,28 +196,30 @@ HEDDLE_FN void sum_unit(I const& in, stream_plan const& plan, bool packed, typen
 template <class P>
 HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, typename group_units<P>::number* memory,
                          index_t lo, index_t hi) {
-  using T = typename group_units<P>::number;
-  T *const rows = memory, *const sums = rows + scratch.rows, *const block = sums + scratch.sums;
+  using I = typename group_units<P>::input;
+  using T = typename I::number;
   index_t const pieces = pieces_of(g.in.k), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.k);
+  T* const block = memory + scratch.rows + scratch.sums;
+  panel_pair<T> pair{block, block + scratch.block / 2, false};
   for (index_t unit = lo; unit < hi;) {
     index_t const chunk = unit / g.strips, next = (chunk + 1) * g.strips, end = next < hi ? next : hi;
     part const tiles = balanced_part(g.tiles, g.chunks, chunk);
     index_t const row = tiles.offset * scratch.mr, row_end = tiles.end() * scratch.mr;
-    auto in = g.in;
-    in.a += row * in.a_row, in.m = (row_end < g.in.m ? row_end : g.in.m) - row;
-    stream_plan plan = g.plan;
-    plan.tiles = tiles.size;
-    bool const packed = pieces * plan.tiles * tile_size <= scratch.rows;
-    for (index_t p = 0; packed && p < pieces; ++p)
-      pack_chunk(piece_of(in, p), plan, rows + p * plan.tiles * tile_size, tile_size);
+    chunk_work<I> w{g.in, g.plan, tile_size, false, memory, memory + scratch.rows, block};
+    w.in.a += row * g.in.a_row, w.in.m = (row_end < g.in.m ? row_end : g.in.m) - row;
+    w.plan.tiles = tiles.size;
+    w.packed = pieces * tiles.size * tile_size <= scratch.rows;
+    if (w.packed) w.pack_all();
     for (; unit < end; ++unit) {
-      index_t const col = unit % g.strips * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
-      sum_unit(in, plan, packed, rows, sums, block, col, columns);
-      for (index_t t = 0; t < plan.tiles; ++t) {
-        part const r = row_tile(in.m, plan.mr, t);
-        dispatch_isa(store_body{}, g.out, static_cast<T const*>(sums + t * plan.mr * plan.strip), plan.strip,
-                     g.first_row + row + r.offset, r.size, col, columns);
-      }
+      index_t const strip = w.plan.strip, col = unit % g.strips * strip;
+      index_t const columns = g.in.n - col < strip ? g.in.n - col : strip;
+      index_t const next_col = (unit + 1) % g.strips * strip;
+      if (!g.panels)
+        run_strip(w, g.out, g.first_row + row, col, columns);
+      else
+        run_panel(w, g.out, g.first_row + row, col, columns, pair,
+                  unit + 1 == hi ? g.after : g.in.b + next_col * g.in.b_column,
+                  unit + 1 < hi && g.in.n - next_col >= strip);
     }
   }
 }
@@ -237,12 +296,12 @@ struct kernel<grouped_matmul_fn, cpu_tag> {
     using out = cpu::output<typename C::value_type, number, Epilogue>;
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     index_t const k = alpha == number(0) ? 0 : a.extent(1);
-    cpu::submit_grouped(exec, cpu::grouped_problem<in, out>{
-                                  in{a.data(), b.data(), a.stride(0), a.stride(1), b.stride(1), b.stride(2),
-                                     c.extent(0), c.extent(1), k},
-                                  out{c.data(), c.stride(0), c.stride(1), alpha == number(0) ? number(1) : alpha, beta,
-                                      false, epilogue},
-                                  linalg::detail::row_groups(offsets, c.extent(0)), b.stride(0), 0, false});
+    cpu::submit_grouped(
+        exec,
+        cpu::grouped_problem<in, out>{
+            in{a.data(), b.data(), a.stride(0), a.stride(1), b.stride(1), b.stride(2), c.extent(0), c.extent(1), k},
+            out{c.data(), c.stride(0), c.stride(1), alpha == number(0) ? number(1) : alpha, beta, false, epilogue},
+            linalg::detail::row_groups(offsets, c.extent(0)), b.stride(0), 0, false});
   }
 };
 
@@ -258,12 +317,12 @@ struct kernel<grouped_matmul_weight_fn, cpu_tag> {
     using out = cpu::output<typename C::value_type, number, no_epilogue>;
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     index_t const k = alpha == number(0) ? 0 : a.extent(0);
-    cpu::submit_grouped(exec, cpu::grouped_problem<in, out>{
-                                  in{a.data(), b.data(), a.stride(1), a.stride(0), b.stride(0), b.stride(1),
-                                     c.extent(1), c.extent(2), k},
-                                  out{c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta,
-                                      false, {}},
-                                  linalg::detail::row_groups(offsets, a.extent(0)), 0, c.stride(0), true});
+    cpu::submit_grouped(
+        exec,
+        cpu::grouped_problem<in, out>{
+            in{a.data(), b.data(), a.stride(1), a.stride(0), b.stride(0), b.stride(1), c.extent(1), c.extent(2), k},
+            out{c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false, {}},
+            linalg::detail::row_groups(offsets, a.extent(0)), 0, c.stride(0), true});
   }
 };
 

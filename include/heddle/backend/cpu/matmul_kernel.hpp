@@ -29,6 +29,7 @@ HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step
 /// The inputs of one product as kernels see them: raw pointers and 64-bit strides.
 template <class A>
 struct inputs {
+  using element = A;
   using number = accumulator_t<A>;
   A const* a;
   A const* b;

@@ -98,9 +98,10 @@ struct grouped_store_program {
       if (slack)
         *to = static_cast<C>(T(0));
       else
-        factors.store(to, tile::detail::stream_tree<T>(pieces, plus<>{}, [this, row, n, j](index_t p) HEDDLE_LAMBDA {
-                        return sums[(p * c.extent(0) + row) * n + j];
-                      }),
+        factors.store(to,
+                      tile::detail::stream_tree<T>(pieces, plus<>{},
+                                                   [this, row, n, j](index_t p)
+                                                       HEDDLE_LAMBDA { return sums[(p * c.extent(0) + row) * n + j]; }),
                       epilogue, row, j);
     });
   }
@@ -171,10 +172,10 @@ struct grouped_weight_store_program {
     index_t const first = groups.first_slot(e, tile::block_elements);
     ctx.for_each(n, [this, e, row, n, pieces, first](index_t j) HEDDLE_LAMBDA {
       T const sum = pieces == 0 ? T(0)
-                                : tile::detail::stream_tree<T>(
-                                      pieces, plus<>{}, [this, row, n, j, first](index_t p) HEDDLE_LAMBDA {
-                                        return sums[((first + p) * c.extent(1) + row) * n + j];
-                                      });
+                                : tile::detail::stream_tree<T>(pieces, plus<>{},
+                                                               [this, row, n, j, first](index_t p) HEDDLE_LAMBDA {
+                                                                 return sums[((first + p) * c.extent(1) + row) * n + j];
+                                                               });
       factors.store(c.data() + e * c.stride(0) + row * c.stride(1) + j * c.stride(2), sum, no_epilogue{}, row, j);
     });
   }
