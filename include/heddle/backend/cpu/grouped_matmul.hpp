@@ -14,6 +14,8 @@ namespace cpu {
 
 /// Bytes of packed rows that a worker holds; fixed, so that cuts depend on shapes alone.
 inline constexpr index_t packed_rows_bytes = 8 * 1024 * 1024;
+/// Register tiles of rows up to which a matrix is read where it lies, as fast as memory gives it.
+inline constexpr index_t streamed_tiles = 4;
 /// Shares per worker, so that one that is late is helped.
 inline constexpr index_t shares_per_worker = 4;
 
@@ -53,10 +55,10 @@ struct unit_scratch {
     // The strips of plan_stream: wide ones for one or two register tiles that read b in place, at most 256 for more.
     index_t const most = round_up(n, 2 * nr), wide = 34 * nr < most ? 34 * nr : most;
     index_t const narrow = 256 + 2 * nr < most ? 256 + 2 * nr : most;
-    index_t const few = (tiles < 2 ? tiles : 2) * wide, many = tiles * narrow;
+    index_t const few = (tiles < streamed_tiles ? tiles : streamed_tiles) * wide, many = tiles * narrow;
     sums = round_up(tree_slots(pieces, 0, pieces) * mr * (few > many ? few : many), beyond);
     block = round_up(blocked + 2 * nr * (blocked / 128) + beyond, 2 * beyond);
-    index_t const pair = 2 * (nr * panel_steps + beyond);
+    index_t const pair = 2 * panels_at_once * panel_size<T>(nr);
     if (block < pair) block = pair;
   }
   /// One register tile of packed rows over a piece of k.
@@ -96,9 +98,20 @@ struct group_units {
     first.m = m < in.m ? m : in.m;
     dispatch_isa(panel_size_body{}, number{}, first.m, &nv, &mr, &nr);
     plan = plan_stream(first, mr, nv, nr, 1);
-    panels = plan.tiles > 2;
-    if (panels) plan.strip = plan.nr;
+    panels = plan.tiles > streamed_tiles || uses_fallback();
+    if (panels) {
+      dispatch_isa(tile_size_body{}, number{}, &plan.mr, &plan.nr);
+      index_t const all = round_up(in.n, plan.nr), some = panels_at_once * plan.nr;
+      plan.strip = all < some ? all : some;
+    }
     strips = (in.n + plan.strip - 1) / plan.strip;
+  }
+  /// The first block of the unit after `unit`, or where `hi` is the end perhaps that of the next group.
+  HEDDLE_FN next_block<typename input::element> block_after(index_t unit, index_t hi) const {
+    index_t const col = (unit + 1) % strips * plan.strip, left = in.n - col;
+    index_t const steps = in.k < panel_steps ? in.k : panel_steps;
+    auto const* const at = unit + 1 < hi ? in.b + col * in.b_column : after;
+    return {at, steps, (left < plan.strip ? left : plan.strip) / plan.nr, unit + 1 < hi};
   }
 };
 
@@ -107,7 +120,7 @@ template <class I>
 HEDDLE_FN void pack_chunk(I const& in, stream_plan const& plan, typename I::number* rows, index_t tile_size) {
   for (index_t t = 0; t < plan.tiles; ++t) {
     part const r = row_tile(in.m, plan.mr, t);
-    dispatch_isa(pack_rows_body{}, in, rows + t * tile_size, r.offset, r.offset + r.size);
+    pack_rows(in, plan.mr, rows + t * tile_size, r.offset, r.offset + r.size);
   }
 }
 
@@ -157,39 +170,49 @@ struct chunk_work {
 template <class I, class O>
 HEDDLE_FN void run_strip(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns) {
   using T = typename I::number;
-  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
-    sum_strip(part, w.plan, rows, w.tile_size, sums, w.block, col, columns);
-  });
-  for (index_t t = 0; t < w.plan.tiles; ++t) {
-    part const r = row_tile(w.in.m, w.plan.mr, t);
-    dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + t * w.plan.mr * w.plan.strip), w.plan.strip,
-                 row + r.offset, r.size, col, columns);
-  }
-}
-
-/// One panel of a chunk. `after`: the panel that lies there comes next, for sure where `certain`.
-template <class I, class O>
-HEDDLE_FN void run_panel(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns,
-                         panel_pair<typename I::number>& pair, decltype(I::b) after, bool certain) {
-  using T = typename I::number;
-  using next = next_panel<typename I::element>;
-  index_t const mr = w.plan.mr, nr = w.plan.nr, first = w.in.k < panel_steps ? w.in.k : panel_steps;
-  panel_sums<T> to{w.sums, nullptr, out.c_row};
+  index_t const mr = w.plan.mr, nr = w.plan.nr, strip = w.plan.strip;
+  strip_of_c<T> c{nullptr, out.c_row};
   if constexpr (std::is_same_v<decltype(out.c), T*>)
-    if (out.direct() && columns == nr && w.in.k <= chain_depth) to.direct = out.c + row * out.c_row + col;
-  index_t left = w.in.k;
+    if (out.direct() && pieces_of(w.in.k) == 1) c.at = out.c + row * out.c_row + col;
   w.sum_pieces([&](I const& part, T const* rows, T* sums) {
-    left -= part.k;
-    next const piece{part.b + part.k * part.b_step + col * part.b_column, left < first ? left : first, columns == nr};
-    sum_panel(part, mr, nr, w.plan.tiles, rows, w.tile_size, {sums, to.direct, to.direct_pitch}, pair, col,
-              left > 0 ? piece : next{after, first, certain});
+    sum_strip(part, w.plan, c, rows, w.tile_size, sums, w.block, col, columns);
   });
   for (index_t t = 0; t < w.plan.tiles; ++t) {
     part const r = row_tile(w.in.m, mr, t);
-    if (!to.goes_direct(r, mr))
-      dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + t * mr * nr), nr, row + r.offset, r.size, col,
-                   columns);
+    index_t const written = c.takes(r, mr) ? columns / nr * nr : 0;
+    if (written < columns)
+      dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + t * mr * strip + written), strip, row + r.offset,
+                   r.size, col + written, columns - written);
   }
+}
+
+/// One strip of a chunk, in panels. `after`: the block that comes next.
+template <class I, class O>
+HEDDLE_FN void run_panels(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns,
+                          block_pair<typename I::number>& pair, next_block<typename I::element> const& after) {
+  using T = typename I::number;
+  index_t const mr = w.plan.mr, nr = w.plan.nr;
+  strip_of_panels<T> s{mr, nr, w.plan.tiles, col, columns, w.sums, {nullptr, out.c_row}};
+  if constexpr (std::is_same_v<decltype(out.c), T*>)
+    if (out.direct() && pieces_of(w.in.k) == 1) s.c.at = out.c + row * out.c_row + col;
+  index_t left = w.in.k;
+  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
+    left -= part.k;
+    auto next = after;
+    if (left > 0)
+      next = {part.b + part.k * part.b_step + col * part.b_column, left < panel_steps ? left : panel_steps,
+              columns / nr, true};
+    s.sums = sums;
+    sum_panels(part, s, rows, w.tile_size, pair, next);
+  });
+  for (index_t p = 0; p < s.panels(); ++p)
+    for (index_t t = 0; t < w.plan.tiles; ++t) {
+      part const r = row_tile(w.in.m, mr, t);
+      index_t const at = p * nr, n = columns - at < nr ? columns - at : nr;
+      if (!s.finishes(p, r))
+        dispatch_isa(store_body{}, out, static_cast<T const*>(w.sums + (p * w.plan.tiles + t) * mr * nr), nr,
+                     row + r.offset, r.size, col + at, n);
+    }
 }
 
 /// The units [lo, hi) of one group.
@@ -200,7 +223,7 @@ HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, t
   using T = typename I::number;
   index_t const pieces = pieces_of(g.in.k), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.k);
   T* const block = memory + scratch.rows + scratch.sums;
-  panel_pair<T> pair{block, block + scratch.block / 2, false};
+  block_pair<T> pair{block, block + scratch.block / 2, 0};
   for (index_t unit = lo; unit < hi;) {
     index_t const chunk = unit / g.strips, next = (chunk + 1) * g.strips, end = next < hi ? next : hi;
     part const tiles = balanced_part(g.tiles, g.chunks, chunk);
@@ -213,13 +236,10 @@ HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, t
     for (; unit < end; ++unit) {
       index_t const strip = w.plan.strip, col = unit % g.strips * strip;
       index_t const columns = g.in.n - col < strip ? g.in.n - col : strip;
-      index_t const next_col = (unit + 1) % g.strips * strip;
       if (!g.panels)
         run_strip(w, g.out, g.first_row + row, col, columns);
       else
-        run_panel(w, g.out, g.first_row + row, col, columns, pair,
-                  unit + 1 == hi ? g.after : g.in.b + next_col * g.in.b_column,
-                  unit + 1 < hi && g.in.n - next_col >= strip);
+        run_panels(w, g.out, g.first_row + row, col, columns, pair, g.block_after(unit, hi));
     }
   }
 }

@@ -4,36 +4,45 @@
 #include <heddle/backend/cpu/matmul_stream.hpp>
 
 /// @file
-/// The CPU matrix product of tens to hundreds of packed rows with panels of a b that is used once: while one panel is
-/// multiplied the next one is packed beside it, a few numbers at a time, so that memory is waited for by nobody.
+/// The CPU matrix product of tens to hundreds of packed rows with a b that is used once: a strip of a few panels is
+/// multiplied while the next one is packed beside it, a few numbers at a time, so that nobody waits for memory.
 
 namespace heddle {
 namespace cpu {
 
-/// Steps of k that a panel has at most: two of them stay in the L2 cache beside the packed rows.
-inline constexpr index_t panel_steps = 512;
+/// Steps of k and panels that are packed at once: two such blocks stay in the L2 cache beside the packed rows, and what
+/// is read of one line of b is long enough for DRAM.
+inline constexpr index_t panel_steps = 512, panels_at_once = 4;
 
 namespace detail {
 
-/// Pieces of nr adjacent elements of a panel that comes later, in lines `apart` from one another, of `run` pieces each.
+/// Elements of one packed panel of nr columns, with what packing may write past the end.
+template <class T>
+HEDDLE_FN constexpr index_t panel_size(index_t nr) {
+  return nr * panel_steps + 64 / static_cast<index_t>(sizeof(T));
+}
+
+/// The block that comes next, in lines `apart` from one another, of `run` pieces of nr adjacent elements each.
 template <class T, class B>
-struct later_panel {
-  static constexpr index_t distance = 32;  ///< pieces that are asked for before they are read
+struct later_block {
+  static constexpr index_t distance = 8;  ///< lines that are asked for before they are read
 
   B const* from;
-  T* to;  ///< where they are packed, lines one behind the other; null: they are only asked for
+  T* to;  ///< where piece p of line d is packed: to + p * panel_size + d * nr; null: lines are only asked for
   index_t apart, run, pieces;
+  index_t at;  ///< the piece of the line that comes first
 
-  /// The part of one register tile. The first tile has none: what is asked for first arrives meanwhile.
-  HEDDLE_FN later_panel share_of(index_t tile, index_t tiles, index_t nr) const {
-    if (tile == 0) return {from, to, apart, run, 0};
-    part const mine = balanced_part(pieces, tiles - 1, tile - 1);
-    // Shares of lines of several pieces begin at a line.
-    index_t const line = mine.offset / run, count = mine.end() / run * run - line * run;
-    return {from + line * apart, to ? to + mine.offset * nr : nullptr, apart, run, run == 1 ? mine.size : count};
+  /// One of `shares` parts. The first has none: what is asked for first arrives meanwhile.
+  HEDDLE_FN later_block share_of(index_t share, index_t shares, index_t nr) const {
+    if (share == 0 || pieces == 0) return {from, to, apart, run, 0, 0};
+    part const mine = balanced_part(pieces, shares - 1, share - 1);
+    index_t const line = mine.offset / run;
+    return {from + line * apart, to ? to + line * nr : nullptr, apart, run, mine.size, mine.offset % run};
   }
-  HEDDLE_FN void ask_first() const {
-    for (index_t i = 0; i < distance && i < pieces; ++i) __builtin_prefetch(from + i * apart, 0, 2);
+  HEDDLE_FN void ask_first(index_t nr) const {
+    for (index_t i = 0; i < distance * run && i < pieces; ++i)
+      for (index_t j = 0; j < nr; j += 64 / static_cast<index_t>(sizeof(B)))
+        __builtin_prefetch(from + i / run * apart + i % run * nr + j, 0, 2);
   }
 };
 
@@ -47,7 +56,7 @@ struct panel_pass {
   T* sums;
   index_t pitch;  ///< between rows of sums
   bool first;     ///< the sums start here
-  later_panel<T, B> later;
+  later_block<T, B> later;
 };
 
 /// The sums of a panel.
@@ -75,10 +84,18 @@ struct panel_pass_body {
   static HEDDLE_SHIM void pack_piece(std::integer_sequence<int, X...>, B const* from, T* to) {
     (load_as<typename Tile::vector>(from + X * Tile::lanes).store(to + X * Tile::lanes), ...);
   }
-  template <class Tile>
-  static HEDDLE_SHIM void ask(B const* from) {
+  /// Asks for a piece, or packs one and asks for one further on.
+  template <bool Pack, class Tile>
+  static HEDDLE_SHIM void take_piece(later_block<T, B>& next) {
     constexpr int bytes = Tile::nr * static_cast<int>(sizeof(B));
-    for (int i = 0; i < bytes; i += 64) __builtin_prefetch(reinterpret_cast<char const*>(from) + i, 0, 2);
+    B const* const from = next.from + next.at * Tile::nr;
+    char const* const wanted = reinterpret_cast<char const*>(from + (Pack ? next.distance * next.apart : 0));
+    for (int i = 0; i < bytes; i += 64) __builtin_prefetch(wanted + i, 0, 2);
+    if constexpr (Pack)
+      pack_piece<Tile>(std::make_integer_sequence<int, Tile::nv>{}, from, next.to + next.at * panel_size<T>(Tile::nr));
+    --next.pieces;
+    if (++next.at < next.run) return;
+    next.at = 0, next.from += next.apart, next.to += Pack ? Tile::nr : 0;
   }
 
   template <int Rows, bool Pack, class Tile>
@@ -92,19 +109,10 @@ struct panel_pass_body {
     else
       load_tile<Tile>(all{}, x.sums, x.pitch, acc);
     T const *a = x.rows, *b = x.panel;
-    later_panel<T, B> next = x.later;
+    later_block<T, B> next = x.later;
     index_t const every = next.pieces > 0 && x.steps > next.pieces ? x.steps / next.pieces : 1;
-    index_t at = 0;
     for (index_t left = x.steps; left > 0;) {
-      if (next.pieces-- > 0) {
-        ask<Tile>(next.from + (Pack ? next.distance * next.apart : at * Tile::nr));
-        if constexpr (Pack) {
-          pack_piece<Tile>(vectors, next.from, next.to);
-          next.from += next.apart, next.to += Tile::nr;
-        } else if (++at == next.run) {
-          at = 0, next.from += next.apart;
-        }
-      }
+      if (next.pieces > 0) take_piece<Pack, Tile>(next);
       index_t const now = next.pieces > 0 && every < left ? every : left;
       left -= now;
       for (index_t i = now; i > 0; --i, a += Tile::mr, b += Tile::nr) {
@@ -114,74 +122,80 @@ struct panel_pass_body {
       }
     }
     if constexpr (Pack)
-      for (; next.pieces > 0; --next.pieces, next.from += next.apart, next.to += Tile::nr)
-        pack_piece<Tile>(vectors, next.from, next.to);
+      while (next.pieces > 0) take_piece<Pack, Tile>(next);
     store_sums<Tile>(all{}, acc, x.sums, x.pitch);
   }
 };
 
-/// Where the sums of a chunk go: tile t to sums + t * mr * nr, or, where it is whole, straight to the lines of c.
+/// Two packed blocks in turns: the one at work, and the one that comes next.
 template <class T>
-struct panel_sums {
-  T* sums;
-  T* direct;  ///< the first row, or null
-  index_t direct_pitch;
-
-  HEDDLE_FN bool goes_direct(part const& rows, index_t mr) const { return direct && rows.size == mr; }
-};
-
-/// Two packed panels in turns: the one at work, and the one that comes next.
-template <class T>
-struct panel_pair {
+struct block_pair {
   T *now, *next;
-  bool ready;  ///< `now` holds the panel that is wanted
+  index_t ready;  ///< panels of the block that is wanted that lie in `now`
 };
 
-/// Where the panel lies that comes next.
+/// Where the block lies that comes next.
 template <class B>
-struct next_panel {
+struct next_block {
   B const* at;
-  index_t steps;  ///< at most `panel_steps`
-  bool certain;   ///< it is wanted next and has nr columns; otherwise it is only asked for
+  index_t steps;   ///< at most `panel_steps`
+  index_t panels;  ///< of nr columns each
+  bool certain;    ///< it is wanted next; otherwise it is only asked for
 };
 
-/// One panel of columns [col, col + nr) under all register tiles of a chunk, over one piece of k. `rows`: packed rows,
-/// tiles `tile_size` apart.
+/// A strip of up to `panels_at_once` panels under the register tiles of a chunk.
+template <class T>
+struct strip_of_panels {
+  index_t mr, nr, tiles, col, columns;
+  T* sums;          ///< of tile t under panel p: at (p * tiles + t) * mr * nr
+  strip_of_c<T> c;  ///< where whole tiles go
+
+  HEDDLE_FN index_t panels() const { return (columns + nr - 1) / nr; }
+  HEDDLE_FN bool finishes(index_t p, part const& rows) const {
+    return c.takes(rows, mr) && rows.size * 2 > mr && (p + 1) * nr <= columns;
+  }
+};
+
+/// The sums of a strip over one piece of k. `rows`: packed rows, tiles `tile_size` apart.
 template <class I>
-HEDDLE_FN void sum_panel(I const& in, index_t mr, index_t nr, index_t tiles, typename I::number const* rows,
-                         index_t tile_size, panel_sums<typename I::number> const& to,
-                         panel_pair<typename I::number>& pair, index_t col,
-                         next_panel<typename I::element> const& after) {
+HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const& s, typename I::number const* rows,
+                          index_t tile_size, block_pair<typename I::number>& pair,
+                          next_block<typename I::element> const& after) {
   using T = typename I::number;
   using B = typename I::element;
-  bool const adjacent = in.b_column == 1, mine_whole = in.n - col >= nr;
+  index_t const nr = s.nr, passes = s.panels() * s.tiles;
+  bool const adjacent = in.b_column == 1;
   for (index_t k = 0; k < in.k || k == 0; k += panel_steps) {
     I part = in;
     part.b += k * in.b_step, part.k = in.k - k < panel_steps ? in.k - k : panel_steps;
-    if (!pair.ready) dispatch_isa(pack_columns_body{}, part, pair.now, col);
-    bool const last = k + panel_steps >= in.k;
+    for (index_t p = pair.ready; p < s.panels(); ++p)
+      pack_columns(part, nr, pair.now + p * panel_size<T>(nr), s.col + p * nr);
     index_t const left = in.k - k - panel_steps;
-    next_panel<B> const next = last ? after
-                                    : next_panel<B>{part.b + panel_steps * in.b_step + col * in.b_column,
-                                                    left < panel_steps ? left : panel_steps, mine_whole};
-    index_t const run = adjacent ? 1 : (next.steps + nr - 1) / nr;
-    bool const packs = adjacent && next.certain;
-    later_panel<T, B> const later{next.at, packs ? pair.next : nullptr, adjacent ? in.b_step : in.b_column, run,
-                                  adjacent ? next.steps : nr * run};
-    if (packs) later.ask_first();
-    for (index_t t = 0; t < tiles; ++t) {
-      heddle::part const r = row_tile(in.m, mr, t);
-      bool const straight = to.goes_direct(r, mr);
-      dispatch_isa(panel_pass_body<T, B>{},
-                   panel_pass<T, B>{rows + t * tile_size + k * mr, r.size, pair.now, part.k,
-                                    straight ? to.direct + r.offset * to.direct_pitch : to.sums + t * mr * nr,
-                                    straight ? to.direct_pitch : nr, k == 0, later.share_of(t, tiles, nr)});
-    }
-    pair.ready = packs;
-    if (packs) {
-      T* const packed = pair.next;
-      pair.next = pair.now, pair.now = packed;
-    }
+    next_block<B> const next = left <= 0 ? after
+                                         : next_block<B>{part.b + panel_steps * in.b_step + s.col * in.b_column,
+                                                         left < panel_steps ? left : panel_steps, s.columns / nr, true};
+    index_t const run = adjacent ? next.panels : (next.steps + nr - 1) / nr;
+    bool const packs = adjacent && next.certain && passes > 1;
+    later_block<T, B> const later{next.at,
+                                  packs ? pair.next : nullptr,
+                                  adjacent ? in.b_step : in.b_column,
+                                  run,
+                                  (adjacent ? next.steps : nr * next.panels) * run,
+                                  0};
+    if (packs) later.ask_first(nr);
+    for (index_t p = 0; p < s.panels(); ++p)
+      for (index_t t = 0; t < s.tiles; ++t) {
+        heddle::part const r = row_tile(in.m, s.mr, t);
+        bool const straight = s.finishes(p, r);
+        dispatch_isa(
+            panel_pass_body<T, B>{},
+            panel_pass<T, B>{rows + t * tile_size + k * s.mr, r.size, pair.now + p * panel_size<T>(nr), part.k,
+                             straight ? s.c.at + r.offset * s.c.row + p * nr : s.sums + (p * s.tiles + t) * s.mr * nr,
+                             straight ? s.c.row : nr, k == 0, later.share_of(p * s.tiles + t, passes, nr)});
+      }
+    pair.ready = packs ? next.panels : 0;
+    T* const packed = pair.next;
+    if (packs) pair.next = pair.now, pair.now = packed;
   }
 }
 
