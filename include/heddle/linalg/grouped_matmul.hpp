@@ -78,11 +78,12 @@ struct grouped_matmul_fn {
     d::row_groups const groups(offsets, c.extent(0));
     scratch_frame<E> frame(exec);
     // With alpha 0 nothing of a and b may be read: the product of no columns.
-    d::grouped_sums_program<x, x, number> sums{groups, a, b, nullptr, factors.alpha == number(0) ? 0 : a.extent(1)};
-    sums.sums = frame.template take<number>(checked_product(sums.pieces(), c.size()));
+    d::grouped_sums_program<x, x, number> sums{groups, a, b, nullptr,
+                                               options.cuts(factors.alpha == number(0) ? 0 : a.extent(1))};
+    sums.sums = frame.template take<number>(checked_product(sums.cuts.count(), c.size()));
     tile::run(exec, sums);
     tile::run(exec, d::grouped_store_program<number, typename C::element_type, Epilogue>{
-                        groups, sums.sums, sums.pieces(), c, factors, epilogue});
+                        groups, sums.sums, sums.cuts.count(), c, factors, epilogue});
   }
 };
 
@@ -127,12 +128,12 @@ struct grouped_matmul_weight_fn {
     using x = typename A::value_type;
     using number = accumulator_t<x>;
     d::product_factors<number> const factors{static_cast<number>(options.alpha), static_cast<number>(options.beta)};
-    d::row_groups const groups(offsets, a.extent(0));
+    d::group_pieces const pieces{d::row_groups(offsets, a.extent(0)), options.cuts(a.extent(0)).leaves};
     scratch_frame<E> frame(exec);
-    number* const sums = frame.template take<number>(
-        checked_product(groups.slots(tile::block_elements), checked_product(c.extent(1), c.extent(2))));
-    if (factors.alpha != number(0)) tile::run(exec, d::grouped_weight_sums_program<x, x, number>{groups, a, b, sums});
-    tile::run(exec, d::grouped_weight_store_program<number, typename C::element_type>{groups, sums, c, factors});
+    number* const sums =
+        frame.template take<number>(checked_product(pieces.slots(), checked_product(c.extent(1), c.extent(2))));
+    if (factors.alpha != number(0)) tile::run(exec, d::grouped_weight_sums_program<x, x, number>{pieces, a, b, sums});
+    tile::run(exec, d::grouped_weight_store_program<number, typename C::element_type>{pieces, sums, c, factors});
   }
 };
 

@@ -44,10 +44,10 @@ struct unit_scratch {
   index_t rows, sums, block;
 
   template <class T>
-  HEDDLE_FN unit_scratch(T const&, index_t m, index_t n, index_t k, index_t mr_, index_t nr)
+  HEDDLE_FN unit_scratch(T const&, index_t m, index_t n, linalg::detail::chain_cuts const& k, index_t mr_, index_t nr)
       : mr(mr_), tiles(1), rows(0), sums(0), block(0) {
     constexpr index_t budget = packed_rows_bytes / sizeof(T), blocked = 32768 * 4 / sizeof(T), beyond = 64 / sizeof(T);
-    index_t const pieces = pieces_of(k), tile = tile_rows<T>(mr, k), all = (m + mr - 1) / mr;
+    index_t const pieces = k.count(), tile = tile_rows<T>(mr, k), all = (m + mr - 1) / mr;
     tiles = streamed_rows / mr < all ? streamed_rows / mr : all;
     if (tiles > budget / tile) tiles = budget / tile;
     if (tiles < 1) tiles = 1;
@@ -63,9 +63,9 @@ struct unit_scratch {
   }
   /// One register tile of packed rows over a piece of k.
   template <class T>
-  static HEDDLE_FN index_t tile_rows(index_t mr, index_t k) {
+  static HEDDLE_FN index_t tile_rows(index_t mr, linalg::detail::chain_cuts const& k) {
     constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
-    return round_up(mr * (k < chain_depth ? k : chain_depth) + beyond, beyond);
+    return round_up(mr * k.longest() + beyond, beyond);
   }
   HEDDLE_FN index_t total() const { return rows + sums + block; }
 };
@@ -109,7 +109,7 @@ struct group_units {
   /// The first block of the unit after `unit`, or where `hi` is the end perhaps that of the next group.
   HEDDLE_FN next_block<typename input::element> block_after(index_t unit, index_t hi) const {
     index_t const col = (unit + 1) % strips * plan.strip, left = in.n - col;
-    index_t const steps = in.k < panel_steps ? in.k : panel_steps;
+    index_t const first = in.chains().at(0).size, steps = first < panel_steps ? first : panel_steps;
     auto const* const at = unit + 1 < hi ? in.b + col * in.b_column : after;
     return {at, steps, (left < plan.strip ? left : plan.strip) / plan.nr, unit + 1 < hi};
   }
@@ -128,9 +128,8 @@ HEDDLE_FN void pack_chunk(I const& in, stream_plan const& plan, typename I::numb
 template <class I>
 HEDDLE_FN I piece_of(I const& in, index_t piece) {
   I part = in;
-  index_t const from = piece * chain_depth;
-  part.a += from * in.a_step, part.b += from * in.b_step;
-  part.k = in.k - from < chain_depth ? in.k - from : chain_depth;
+  heddle::part const at = in.chains().at(piece);
+  part.a += at.offset * in.a_step, part.b += at.offset * in.b_step, part.k = at.size, part.leaves = 1;
   return part;
 }
 
@@ -146,20 +145,20 @@ struct chunk_work {
 
   HEDDLE_FN index_t slot_size() const { return plan.tiles * plan.mr * plan.strip; }
   HEDDLE_FN void pack_all() const {
-    for (index_t p = 0; p < pieces_of(in.k); ++p) pack_chunk(piece_of(in, p), plan, rows_of(p), tile_size);
+    for (index_t p = 0; p < in.chains().count(); ++p) pack_chunk(piece_of(in, p), plan, rows_of(p), tile_size);
   }
   HEDDLE_FN T* rows_of(index_t piece) const { return rows + (packed ? piece * plan.tiles * tile_size : 0); }
 
-  /// Calls sum(part, rows, sums) for every piece of k and adds the pieces up.
+  /// Calls sum(part, piece, rows, sums) for every piece of k and adds the pieces up.
   template <class Sum>
   HEDDLE_FN void sum_pieces(Sum const& sum) const {
-    index_t const pieces = pieces_of(in.k), size = slot_size();
+    index_t const pieces = in.chains().count(), size = slot_size();
     tree_accumulate tree(pieces, 0, pieces);
     for (index_t piece = 0; piece < pieces; ++piece) {
       I const part = piece_of(in, piece);
       if (!packed) pack_chunk(part, plan, rows_of(piece), tile_size);
       int slot = tree.next_slot();
-      sum(part, rows_of(piece), sums + slot * size);
+      sum(part, piece, rows_of(piece), sums + slot * size);
       for (int merges = tree.push(); merges > 0; --merges, --slot)
         dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * size), sums + (slot - 1) * size, size);
     }
@@ -173,8 +172,8 @@ HEDDLE_FN void run_strip(chunk_work<I> const& w, O const& out, index_t row, inde
   index_t const mr = w.plan.mr, nr = w.plan.nr, strip = w.plan.strip;
   strip_of_c<T> c{nullptr, out.c_row};
   if constexpr (std::is_same_v<decltype(out.c), T*>)
-    if (out.direct() && pieces_of(w.in.k) == 1) c.at = out.c + row * out.c_row + col;
-  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
+    if (out.direct() && w.in.chains().count() == 1) c.at = out.c + row * out.c_row + col;
+  w.sum_pieces([&](I const& part, index_t, T const* rows, T* sums) {
     sum_strip(part, w.plan, c, rows, w.tile_size, sums, w.block, col, columns);
   });
   for (index_t t = 0; t < w.plan.tiles; ++t) {
@@ -194,14 +193,14 @@ HEDDLE_FN void run_panels(chunk_work<I> const& w, O const& out, index_t row, ind
   index_t const mr = w.plan.mr, nr = w.plan.nr;
   strip_of_panels<T> s{mr, nr, w.plan.tiles, col, columns, w.sums, {nullptr, out.c_row}};
   if constexpr (std::is_same_v<decltype(out.c), T*>)
-    if (out.direct() && pieces_of(w.in.k) == 1) s.c.at = out.c + row * out.c_row + col;
-  index_t left = w.in.k;
-  w.sum_pieces([&](I const& part, T const* rows, T* sums) {
-    left -= part.k;
+    if (out.direct() && w.in.chains().count() == 1) s.c.at = out.c + row * out.c_row + col;
+  w.sum_pieces([&](I const& part, index_t piece, T const* rows, T* sums) {
     auto next = after;
-    if (left > 0)
+    if (piece + 1 < w.in.chains().count()) {
+      index_t const left = w.in.chains().at(piece + 1).size;
       next = {part.b + part.k * part.b_step + col * part.b_column, left < panel_steps ? left : panel_steps,
               columns / nr, true};
+    }
     s.sums = sums;
     sum_panels(part, s, rows, w.tile_size, pair, next);
   });
@@ -221,7 +220,7 @@ HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, t
                          index_t lo, index_t hi) {
   using I = typename group_units<P>::input;
   using T = typename I::number;
-  index_t const pieces = pieces_of(g.in.k), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.k);
+  index_t const pieces = g.in.chains().count(), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.chains());
   T* const block = memory + scratch.rows + scratch.sums;
   block_pair<T> pair{block, block + scratch.block / 2, 0};
   for (index_t unit = lo; unit < hi;) {
@@ -288,7 +287,7 @@ HEDDLE_FN void submit_grouped(E& exec, grouped_problem<I, O> const& p) {
   using T = typename I::number;
   index_t mr = 0, nr = 0;
   dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
-  detail::unit_scratch const scratch(T{}, p.in.m, p.in.n, p.in.k, mr, nr);
+  detail::unit_scratch const scratch(T{}, p.in.m, p.in.n, p.in.chains(), mr, nr);
   index_t const shares = shares_per_worker * exec.concurrency(), size = scratch.total();
   scratch_frame<E> frame(exec);
   index_t* const costs = frame.template take<index_t>(p.groups.groups + 2);
@@ -317,11 +316,11 @@ struct kernel<grouped_matmul_fn, cpu_tag> {
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     index_t const k = alpha == number(0) ? 0 : a.extent(1);
     cpu::submit_grouped(
-        exec,
-        cpu::grouped_problem<in, out>{
-            in{a.data(), b.data(), a.stride(0), a.stride(1), b.stride(1), b.stride(2), c.extent(0), c.extent(1), k},
-            out{c.data(), c.stride(0), c.stride(1), alpha == number(0) ? number(1) : alpha, beta, false, epilogue},
-            linalg::detail::row_groups(offsets, c.extent(0)), b.stride(0), 0, false});
+        exec, cpu::grouped_problem<in, out>{in{a.data(), b.data(), a.stride(0), a.stride(1), b.stride(1), b.stride(2),
+                                               c.extent(0), c.extent(1), k, options.cuts(k).leaves},
+                                            out{c.data(), c.stride(0), c.stride(1),
+                                                alpha == number(0) ? number(1) : alpha, beta, false, epilogue},
+                                            linalg::detail::row_groups(offsets, c.extent(0)), b.stride(0), 0, false});
   }
 };
 
@@ -338,11 +337,11 @@ struct kernel<grouped_matmul_weight_fn, cpu_tag> {
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     index_t const k = alpha == number(0) ? 0 : a.extent(0);
     cpu::submit_grouped(
-        exec,
-        cpu::grouped_problem<in, out>{
-            in{a.data(), b.data(), a.stride(1), a.stride(0), b.stride(0), b.stride(1), c.extent(1), c.extent(2), k},
-            out{c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false, {}},
-            linalg::detail::row_groups(offsets, a.extent(0)), 0, c.stride(0), true});
+        exec, cpu::grouped_problem<in, out>{
+                  in{a.data(), b.data(), a.stride(1), a.stride(0), b.stride(0), b.stride(1), c.extent(1), c.extent(2),
+                     k, options.cuts(k).leaves},
+                  out{c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false, {}},
+                  linalg::detail::row_groups(offsets, a.extent(0)), 0, c.stride(0), true});
   }
 };
 

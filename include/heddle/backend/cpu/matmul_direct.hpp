@@ -134,7 +134,7 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, pa
 template <class I>
 HEDDLE_FN bool reads_in_place(I const& in) {
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return in.b_column == 1 && in.k > 0 && in.k <= chain_depth && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+  return in.b_column == 1 && in.k > 0 && in.chains().count() == 1 && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
 /// Submits a product that is read in place. Pre: k is at most one chain, columns of b are adjacent.

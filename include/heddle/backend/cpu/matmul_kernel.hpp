@@ -18,11 +18,6 @@
 namespace heddle {
 namespace cpu {
 
-/// Depth of one chain; longer products are cut here and the pieces added along the canonical tree.
-inline constexpr index_t chain_depth = 4096;
-/// Chains of one element; at least one.
-HEDDLE_FN constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
-
 /// The multiple of `step` at or above x.
 HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 
@@ -35,6 +30,10 @@ struct inputs {
   A const* b;
   index_t a_row, a_step, b_step, b_column;
   index_t m, n, k;
+  index_t leaves = 0;  ///< chains that k is cut into; 0: at multiples of 4096
+
+  /// The chains of one element, at least one; added along the canonical tree.
+  HEDDLE_FN linalg::detail::chain_cuts chains() const { return {k, leaves}; }
 };
 
 /// Where sums go, and what is done with them on the way.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/arith.hpp>
+#include <heddle/linalg/detail/chains.hpp>
 #include <heddle/linalg/detail/groups.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 
@@ -36,17 +37,16 @@ struct grouped_sums_program {
   view<A const, 2> a;
   view<B const, 3> b;
   T* sums;
-  index_t depth;  ///< columns of a that count
+  chain_cuts cuts;  ///< of the columns of a that count
 
   using product = tile_matmul_program<A, B, T, tile::pass_fn>;
   template <class Ctx>
   using shared = typename product::template shared<Ctx>;
 
   HEDDLE_FN span work() const { return {.operation = "grouped_matmul.sums"}; }
-  HEDDLE_HD_FN index_t pieces() const { return depth > 0 ? tile::ceil_div(depth, tile::block_elements) : 1; }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
-    return pieces() * groups.slots(Ctx::mt) * tile::ceil_div(b.extent(2), Ctx::nt);
+    return cuts.count() * groups.slots(Ctx::mt) * tile::ceil_div(b.extent(2), Ctx::nt);
   }
 
   HEDDLE_DEVICE_PASS_QUIET
@@ -59,8 +59,7 @@ struct grouped_sums_program {
     index_t const from = groups.begin(e), rows = groups.end(e) - from;
     index_t const i = (at - groups.first_slot(e, Ctx::mt)) * Ctx::mt;
     if (i >= rows) return;
-    index_t const k = p * tile::block_elements, left = depth - k;
-    index_t const steps = left < tile::block_elements ? left : index_t{tile::block_elements};
+    index_t const k = cuts.at(p).offset, steps = cuts.at(p).size;
     product{view<A const, 2>(a.data() + from * a.stride(0) + k * a.stride(1), dims<2>(rows, steps), a.stride(0),
                              a.stride(1)),
             view<B const, 2>(b.data() + e * b.stride(0) + k * b.stride(1), dims<2>(steps, n), b.stride(1), b.stride(2)),
@@ -107,10 +106,25 @@ struct grouped_store_program {
   }
 };
 
+/// The pieces of all groups' rows, in slots whose number is known before the offsets are.
+struct group_pieces {
+  row_groups groups;
+  index_t leaves;  ///< as in chain_cuts
+
+  HEDDLE_HD_FN chain_cuts cuts(index_t e) const { return {groups.end(e) - groups.begin(e), leaves}; }
+  HEDDLE_HD_FN index_t slots() const { return leaves > 0 ? groups.groups * leaves : groups.slots(chain_cuts::depth); }
+  HEDDLE_HD_FN index_t owner(index_t slot) const {
+    return leaves > 0 ? slot / leaves : groups.owner_of_slot(slot, chain_cuts::depth);
+  }
+  HEDDLE_HD_FN index_t first(index_t e) const {
+    return leaves > 0 ? e * leaves : groups.first_slot(e, chain_cuts::depth);
+  }
+};
+
 /// sums[slot][i][j]: one piece of a group's rows, the columns of a times the columns of b.
 template <class A, class B, class T>
 struct grouped_weight_sums_program {
-  row_groups groups;
+  group_pieces pieces;
   view<A const, 2> a;
   view<B const, 2> b;
   T* sums;
@@ -122,8 +136,7 @@ struct grouped_weight_sums_program {
   HEDDLE_FN span work() const { return {.operation = "grouped_matmul_weight.sums"}; }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
-    return groups.slots(tile::block_elements) * tile::ceil_div(a.extent(1), Ctx::mt) *
-           tile::ceil_div(b.extent(1), Ctx::nt);
+    return pieces.slots() * tile::ceil_div(a.extent(1), Ctx::mt) * tile::ceil_div(b.extent(1), Ctx::nt);
   }
 
   HEDDLE_DEVICE_PASS_QUIET
@@ -132,12 +145,12 @@ struct grouped_weight_sums_program {
     index_t const m = a.extent(1), n = b.extent(1);
     index_t const across = tile::ceil_div(n, Ctx::nt), down = tile::ceil_div(m, Ctx::mt);
     index_t const j = ctx.tile() % across * Ctx::nt, i = ctx.tile() / across % down * Ctx::mt;
-    index_t const at = ctx.tile() / across / down, e = groups.owner_of_slot(at, tile::block_elements);
-    if (e == groups.groups) return;  // slack
-    index_t const from = groups.begin(e) + (at - groups.first_slot(e, tile::block_elements)) * tile::block_elements;
-    index_t const left = groups.end(e) - from;
-    if (left <= 0) return;
-    index_t const steps = left < tile::block_elements ? left : index_t{tile::block_elements};
+    index_t const at = ctx.tile() / across / down, e = pieces.owner(at);
+    if (e == pieces.groups.groups) return;  // slack
+    index_t const piece = at - pieces.first(e);
+    chain_cuts const cuts = pieces.cuts(e);
+    if (cuts.k == 0 || piece >= cuts.count()) return;
+    index_t const from = pieces.groups.begin(e) + cuts.at(piece).offset, steps = cuts.at(piece).size;
     product{view<A const, 2>(a.data() + from * a.stride(0), dims<2>(m, steps), a.stride(1), a.stride(0)),
             view<B const, 2>(b.data() + from * b.stride(0), dims<2>(steps, n), b.stride(0), b.stride(1)),
             view<T, 2>(sums + at * m * n, dims<2>(m, n)),
@@ -150,7 +163,7 @@ struct grouped_weight_sums_program {
 template <class T, class C>
 struct grouped_weight_store_program {
   using plain = void;
-  row_groups groups;
+  group_pieces pieces;
   T const* sums;
   view<C, 3> c;
   product_factors<T> factors;
@@ -166,16 +179,14 @@ struct grouped_weight_store_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const e = ctx.tile() / c.extent(1), row = ctx.tile() % c.extent(1), n = c.extent(2);
-    bool const counts = factors.alpha != T(0);
-    index_t const depth = counts ? groups.end(e) - groups.begin(e) : 0;
-    index_t const pieces = tile::ceil_div(depth, tile::block_elements);
-    index_t const first = groups.first_slot(e, tile::block_elements);
-    ctx.for_each(n, [this, e, row, n, pieces, first](index_t j) HEDDLE_LAMBDA {
-      T const sum = pieces == 0 ? T(0)
-                                : tile::detail::stream_tree<T>(pieces, plus<>{},
-                                                               [this, row, n, j, first](index_t p) HEDDLE_LAMBDA {
-                                                                 return sums[((first + p) * c.extent(1) + row) * n + j];
-                                                               });
+    chain_cuts const cuts = pieces.cuts(e);
+    index_t const count = cuts.k == 0 || factors.alpha == T(0) ? 0 : cuts.count(), first = pieces.first(e);
+    ctx.for_each(n, [this, e, row, n, count, first](index_t j) HEDDLE_LAMBDA {
+      T const sum =
+          count == 0 ? T(0)
+                     : tile::detail::stream_tree<T>(count, plus<>{}, [this, row, n, j, first](index_t p) HEDDLE_LAMBDA {
+                         return sums[((first + p) * c.extent(1) + row) * n + j];
+                       });
       factors.store(c.data() + e * c.stride(0) + row * c.stride(1) + j * c.stride(2), sum, no_epilogue{}, row, j);
     });
   }
