@@ -104,13 +104,34 @@ HEDDLE_FN void run_direct_tile(direct_tile<T> const& x, index_t nr) {
     dispatch_isa(direct_body<T, 1>{}, x);
 }
 
+/// The same where k is cut into leaves. Pre: lines of x.to are nr apart, a tile has room for `largest_tile_bytes`.
+template <class I, class T>
+HEDDLE_FN void run_direct_leaves(I const& in, direct_tile<T> const& x, index_t nr) {
+  constexpr index_t levels = 7, size = largest_tile_bytes / static_cast<index_t>(sizeof(T));  // for 64 leaves
+  alignas(64) T waiting[levels * size];
+  index_t const leaves = in.chains().count();
+  tree_accumulate tree(leaves, 0, leaves);
+  for (index_t leaf = 0; leaf < leaves; ++leaf) {
+    part const at = in.chains().at(leaf);
+    int slot = tree.next_slot();
+    direct_tile<T> mine = x;
+    mine.a += at.offset * x.a_step, mine.b += at.offset * x.b_step, mine.depth = at.size;
+    mine.to = slot == 0 ? x.to : waiting + (slot - 1) * size;
+    run_direct_tile(mine, nr);
+    for (int merges = tree.push(); merges > 0; --merges, --slot)
+      dispatch_isa(add_body<T>{}, static_cast<T const*>(waiting + (slot - 1) * size),
+                   slot == 1 ? x.to : waiting + (slot - 2) * size, x.rows * nr);
+  }
+}
+
 /// The register tiles of one part of the rows and one of the columns.
 template <class I, class O>
 HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, part const& rows, part const& columns) {
   using T = typename I::number;
   alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
+  bool const whole = in.chains().count() == 1;
   bool direct = false;
-  if constexpr (std::is_same_v<decltype(out.c), T*>) direct = out.direct();
+  if constexpr (std::is_same_v<decltype(out.c), T*>) direct = whole && out.direct();
   for (index_t r = rows.offset; r < rows.end(); ++r) {
     part const lines = balanced_part(in.m, plan.row_tiles, r);
     for (index_t c = columns.offset; c < columns.end(); ++c) {
@@ -119,9 +140,12 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, pa
       index_t pitch = plan.nr;
       if constexpr (std::is_same_v<decltype(out.c), T*>)
         if (direct) to = out.c + lines.offset * out.c_row + col, pitch = out.c_row;
-      run_direct_tile(direct_tile<T>{in.a + lines.offset * in.a_row, in.b + col, to, in.a_row, in.a_step, in.b_step,
-                                     pitch, in.k, lines.size, width},
-                      plan.nr);
+      direct_tile<T> const x{in.a + lines.offset * in.a_row, in.b + col, to, in.a_row, in.a_step, in.b_step,
+                             pitch, in.k, lines.size, width};
+      if (whole)
+        run_direct_tile(x, plan.nr);
+      else
+        run_direct_leaves(in, x, plan.nr);
       if (!direct)
         dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, lines.offset, lines.size, col, width);
     }
@@ -134,10 +158,10 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, pa
 template <class I>
 HEDDLE_FN bool reads_in_place(I const& in) {
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return in.b_column == 1 && in.k > 0 && in.chains().count() == 1 && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+  return in.b_column == 1 && in.k > 0 && (in.leaves > 0 || in.chains().count() == 1) && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
-/// Submits a product that is read in place. Pre: k is at most one chain, columns of b are adjacent.
+/// Submits a product that is read in place. Pre: k is one chain or cut into leaves, columns of b are adjacent.
 template <class E, class I, class O>
 HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
   direct_plan plan;
