@@ -167,7 +167,7 @@ struct chunk_work {
 
 /// One strip of a chunk, streamed in blocks.
 template <class I, class O>
-HEDDLE_FN void run_strip(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns) {
+HEDDLE_FN void run_blocks(chunk_work<I> const& w, O const& out, index_t row, index_t col, index_t columns) {
   using T = typename I::number;
   index_t const mr = w.plan.mr, nr = w.plan.nr, strip = w.plan.strip;
   strip_of_c<T> c{nullptr, out.c_row};
@@ -236,7 +236,7 @@ HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, t
       index_t const strip = w.plan.strip, col = unit % g.strips * strip;
       index_t const columns = g.in.n - col < strip ? g.in.n - col : strip;
       if (!g.panels)
-        run_strip(w, g.out, g.first_row + row, col, columns);
+        run_blocks(w, g.out, g.first_row + row, col, columns);
       else
         run_panels(w, g.out, g.first_row + row, col, columns, pair, g.block_after(unit, hi));
     }

@@ -18,6 +18,9 @@
 namespace heddle {
 namespace cpu {
 
+/// Depth up to which writing c costs more than reading b again.
+inline constexpr index_t short_depth = 64;
+
 /// The multiple of `step` at or above x.
 HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 
