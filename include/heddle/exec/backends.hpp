@@ -21,6 +21,8 @@ struct spmm_fn;
 struct stencil_fn;
 struct fft_fn;
 struct top_k_fn;
+struct grouped_matmul_fn;
+struct grouped_matmul_weight_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
@@ -69,6 +71,8 @@ HEDDLE_DECLARE_KERNEL(spmm_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
 HEDDLE_DECLARE_KERNEL(fft_fn, cpu_tag, "heddle/backend/cpu/fft.hpp");
 HEDDLE_DECLARE_KERNEL(stencil_fn, cpu_tag, "heddle/backend/cpu/stencil.hpp");
 HEDDLE_DECLARE_KERNEL(top_k_fn, cpu_tag, "heddle/backend/cpu/top_k.hpp");
+HEDDLE_DECLARE_KERNEL(grouped_matmul_fn, cpu_tag, "heddle/backend/cpu/grouped_matmul.hpp");
+HEDDLE_DECLARE_KERNEL(grouped_matmul_weight_fn, cpu_tag, "heddle/backend/cpu/grouped_matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::decode_fn, cpu_tag, "heddle/backend/cpu/attention_decode.hpp");

@@ -9,7 +9,7 @@ namespace heddle {
 enum class order_policy {
   repeatable,  ///< the same bits for any thread count, instruction set, compiler, schedule and message size
   elastic,     ///< also for any mesh
-  relaxed,     ///< no promise; today the order of repeatable
+  relaxed,     ///< no promise: what is fastest, for matrix products one chain however long
 };
 
 /// The type in which parameters and activations are stored; sums, moments and master copies are fp32. It describes the

@@ -3,16 +3,29 @@
 
 #include <heddle/core/scalar.hpp>
 #include <heddle/core/tensor_view.hpp>
-#include <heddle/exec/executor.hpp>
+#include <heddle/exec/context.hpp>
+#include <heddle/linalg/detail/chains.hpp>
 #include <heddle/linalg/detail/overlap.hpp>
 #include <heddle/linalg/epilogue.hpp>
 
 namespace heddle {
 
-/// Factors of a matrix product: c = alpha a b + beta c.
+/// Factors of a matrix product, c = alpha a b + beta c, and the order of its sums.
 struct matmul_options {
   double alpha = 1;
   double beta = 0;  ///< 0: c is never read
+  order_policy order = order_policy::repeatable;
+  /// For order_policy::elastic: chains of one element, a power of two. A product over a share of k takes its share of
+  /// the leaves: with d ranks leaves / d each, and the ranks' results added along T(d) have the bits of the whole.
+  index_t leaves = 8;
+
+  /// The chains of a sum over k. Errors: contract_error where `leaves` is no power of two up to 64.
+  HEDDLE_FN linalg::detail::chain_cuts cuts(index_t k) const {
+    if (order != order_policy::elastic) return {k, order == order_policy::relaxed ? 1 : 0};
+    HEDDLE_EXPECTS(leaves >= 1 && leaves <= 64 && (leaves & (leaves - 1)) == 0,
+                   "the leaves of an elastic product are a power of two up to 64", leaves);
+    return {k, leaves};
+  }
 };
 
 /// Element types that a product accepts: equal inputs; the output has the accumulator's type or the inputs'.
@@ -33,7 +46,8 @@ concept matmul_elements = std::same_as<typename A::value_type, typename B::value
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
 /// Determinism: each element is one chain of fused multiply-adds, k ascending from +0, cut at multiples of 4096;
-/// the pieces are combined along the canonical tree. Same bits for any executor of a backend family.
+/// the pieces are combined along the canonical tree. Same bits for any executor of a backend family. `options.order`
+/// elastic: cut into `leaves` balanced parts instead, so that ranks that share k get the same bits; relaxed: not cut.
 /// Memory: scratch as the tuned form needs; nothing is allocated once the arena has grown.
 /// Numerics: |error| <= g(k) (|a| |b|), g(k) = k u / (1 - k u); alpha and beta are rounded to the accumulator type.
 struct matmul_fn {

@@ -44,9 +44,15 @@ struct tile_matmul_program {
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
-    auto& s = ctx.template shared<shared<Ctx>>();
     index_t const across = tile::ceil_div(c.extent(1), Ctx::nt);
-    index_t const i = ctx.tile() / across * Ctx::mt, j = ctx.tile() % across * Ctx::nt;
+    run_tile(ctx, ctx.tile() / across * Ctx::mt, ctx.tile() % across * Ctx::nt);
+  }
+
+  /// The tile whose first element is c(i, j).
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void run_tile(Ctx& ctx, index_t i, index_t j) const {
+    auto& s = ctx.template shared<shared<Ctx>>();
     index_t const depth = a.extent(1), steps = tile::ceil_div(depth, Ctx::kt);
     auto&& sums = ctx.zero(s.sums);
     for (index_t step = 0; step < Ctx::stages - 1; ++step) copy(ctx, s, step, steps, i, j);

@@ -72,14 +72,14 @@ struct panels_of_b {
 };
 
 /// The sums of one register tile over several pieces of k, to the lines of `tile`.
-template <class T>
-HEDDLE_FN void run_pieces(T const* left, T const* right, index_t step, index_t k, matmul_plan const& plan, T* tile) {
+template <class I, class T>
+HEDDLE_FN void run_pieces(I const& in, T const* left, T const* right, index_t step, matmul_plan const& plan, T* tile) {
   constexpr index_t levels = 20, size = largest_tile_bytes / static_cast<index_t>(sizeof(T));  // for 2^19 pieces
   alignas(64) T waiting[levels * size];  // sums that wait for their right neighbour
-  index_t const pieces = pieces_of(k), used = plan.mr * plan.nr;
+  index_t const pieces = in.chains().count(), used = plan.mr * plan.nr;
   tree_accumulate tree(pieces, 0, pieces);
   for (index_t p = 0; p < pieces; ++p) {
-    index_t const from = p * chain_depth, depth = k - from < chain_depth ? k - from : chain_depth;
+    index_t const from = in.chains().at(p).offset, depth = in.chains().at(p).size;
     int slot = tree.next_slot();
     int const merges = tree.push();
     bool const last = p + 1 == pieces;
@@ -98,7 +98,7 @@ HEDDLE_FN void run_tile(I const& in, O const& out, matmul_plan const& plan, type
   using T = typename I::number;
   alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
   index_t const lines = in.m - r < plan.mr ? in.m - r : plan.mr, columns = in.n - c < plan.nr ? in.n - c : plan.nr;
-  bool const in_place = plan.in_place && columns == plan.nr, one_piece = in.k <= chain_depth;
+  bool const in_place = plan.in_place && columns == plan.nr, one_piece = in.chains().count() == 1;
   T const* right = plan.in_place ? b.edge : b.packed + (c - b.first) * in.k;
   if constexpr (std::is_same_v<decltype(in.b), T const*>)
     if (in_place) right = in.b + c;
@@ -111,7 +111,7 @@ HEDDLE_FN void run_tile(I const& in, O const& out, matmul_plan const& plan, type
   if (one_piece)
     dispatch_isa(chain_body<T>{}, left, right, step, in.k, to, pitch);
   else
-    run_pieces(left, right, step, in.k, plan, to);
+    run_pieces(in, left, right, step, plan, to);
   if (to == tile) dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, r, lines, c, columns);
 }
 
@@ -206,7 +206,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;
     turned.swapped = true;
-    return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k}, turned);
+    return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves},
+                           turned);
   }
   if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
     if (wide && reads_in_place(in)) return submit_direct(exec, in, out);
@@ -232,7 +233,8 @@ struct kernel<matmul_fn, cpu_tag> {
     for (index_t i = 0; i < c.extent(0); ++i)
       cpu::submit_product(exec,
                           cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1),
-                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
+                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k,
+                                               options.cuts(k).leaves},
                           cpu::output<typename C::value_type, number, Epilogue>{
                               c.data() + i * c.stride(0), c.stride(1), c.stride(2),
                               alpha == number(0) ? number(1) : alpha, beta, false, epilogue});

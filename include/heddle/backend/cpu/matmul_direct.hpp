@@ -24,6 +24,8 @@ namespace detail {
 /// One register tile: `rows` rows of a and `columns` columns of b, to lines of `to` that are `pitch` apart.
 template <class T>
 struct direct_tile {
+  static constexpr index_t size = largest_tile_bytes / static_cast<index_t>(sizeof(T));
+
   T const* a;
   T const* b;
   T* to;
@@ -31,6 +33,9 @@ struct direct_tile {
   index_t rows, columns;
   char const* ahead;   ///< asked for meanwhile, a line of memory at every step
   index_t ahead_step;  ///< bytes from one to the next
+  index_t merges = 0;       ///< sums that are added at the end, `size` apart downwards, each to the left of what is there
+  T const* left = nullptr;  ///< the first of them
+  index_t left_pitch = 0;
 };
 
 /// Rows of a at one step: every third has a pointer, because so many fit the registers and the two between are one
@@ -60,6 +65,14 @@ template <bool Part, int Nv, class V, class T, int... X>
 HEDDLE_SHIM void store_rows(std::integer_sequence<int, X...>, V const* acc, T* to, index_t pitch, index_t last) {
   ((Part && X % Nv + 1 == Nv ? acc[X].store(to + X / Nv * pitch + X % Nv * V::width, last)
                              : acc[X].store(to + X / Nv * pitch + X % Nv * V::width)),
+   ...);
+}
+
+template <bool Part, int Nv, class V, class T, int... X>
+HEDDLE_SHIM void add_rows(std::integer_sequence<int, X...>, T const* from, index_t pitch, index_t last, V* acc) {
+  ((acc[X] = (Part && X % Nv + 1 == Nv ? V::load(from + X / Nv * pitch + X % Nv * V::width, last)
+                                       : V::load(from + X / Nv * pitch + X % Nv * V::width)) +
+             acc[X]),
    ...);
 }
 
@@ -98,6 +111,7 @@ struct direct_body {
       load_columns<Part, Nv>(std::make_integer_sequence<int, Nv>{}, b, last, right);
       direct_step<Nv>(all{}, acc, a, apart, right);
     }
+    for (index_t i = 0; i < x.merges; ++i) add_rows<Part, Nv>(all{}, x.left - i * x.size, x.left_pitch, last, acc);
     store_rows<Part, Nv>(all{}, acc, x.to, x.pitch, last);
   }
 };
@@ -108,6 +122,24 @@ HEDDLE_FN void run_direct_tile(direct_tile<T> const& x, index_t nr) {
     dispatch_isa(direct_body<T, 2>{}, x);
   else
     dispatch_isa(direct_body<T, 1>{}, x);
+}
+
+/// The same where k is cut into leaves: those that wait for their right neighbour lie in scratch.
+template <class I, class T>
+HEDDLE_FN void run_direct_leaves(I const& in, direct_tile<T> const& x, index_t nr) {
+  constexpr index_t levels = 7, size = direct_tile<T>::size;  // for 64 leaves
+  alignas(64) T waiting[levels * size];
+  index_t const leaves = in.chains().count();
+  tree_accumulate tree(leaves, 0, leaves);
+  for (index_t leaf = 0; leaf < leaves; ++leaf) {
+    part const at = in.chains().at(leaf);
+    index_t const slot = tree.next_slot();
+    direct_tile<T> mine = x;
+    mine.a += at.offset * x.a_step, mine.b += at.offset * x.b_step, mine.depth = at.size;
+    mine.merges = tree.push(), mine.left = waiting + (slot - 1) * size, mine.left_pitch = nr;
+    if (leaf + 1 < leaves) mine.to = waiting + (slot - mine.merges) * size, mine.pitch = nr;
+    run_direct_tile(mine, nr);
+  }
 }
 
 /// Columns of b, register tile by register tile.
@@ -124,6 +156,7 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
                           part const& rows, part const& columns) {
   using T = typename I::number;
   alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
+  bool const whole = in.chains().count() == 1;
   bool direct = false;
   if constexpr (std::is_same_v<decltype(out.c), T*>) direct = out.direct();
   // One line at every step asks for all of the next rows, where these and the present ones fit the L1 cache.
@@ -138,10 +171,12 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
       if constexpr (std::is_same_v<decltype(out.c), T*>)
         if (direct) to = out.c + lines.offset * out.c_row + col, pitch = out.c_row;
       bool const asks = gapless && c == columns.offset;
-      run_direct_tile(
-          direct_tile<T>{in.a + lines.offset * in.a_row, b.from + c * b.apart, to, in.a_row, in.a_step, b.step, pitch,
-                         in.k, lines.size, width, reinterpret_cast<char const*>(next_rows), asks ? 64 : 0},
-          plan.nr);
+      direct_tile<T> const x{in.a + lines.offset * in.a_row, b.from + c * b.apart, to, in.a_row, in.a_step, b.step,
+                             pitch, in.k, lines.size, width, reinterpret_cast<char const*>(next_rows), asks ? 64 : 0};
+      if (whole)
+        run_direct_tile(x, plan.nr);
+      else
+        run_direct_leaves(in, x, plan.nr);
       if (!direct)
         dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, lines.offset, lines.size, col, width);
     }
@@ -154,7 +189,7 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
 template <class I>
 HEDDLE_FN bool reads_in_place(I const& in) {
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return in.b_column == 1 && in.k > 0 && in.k <= chain_depth && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+  return in.b_column == 1 && in.k > 0 && (in.leaves > 0 || in.chains().count() == 1) && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
 /// The cuts of one product, by shape and number of workers.
@@ -175,7 +210,7 @@ HEDDLE_FN direct_plan plan_direct(I const& in, O const& out, index_t mr, index_t
   return plan;
 }
 
-/// Submits a product that is read in place. Pre: k is at most one chain, columns of b are adjacent.
+/// Submits a product that is read in place. Pre: k is one chain or cut into leaves, columns of b are adjacent.
 template <class E, class I, class O>
 HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
   using T = typename I::number;

@@ -18,11 +18,6 @@
 namespace heddle {
 namespace cpu {
 
-/// Depth of one chain; longer products are cut here and the pieces added along the canonical tree.
-inline constexpr index_t chain_depth = 4096;
-/// Chains of one element; at least one.
-HEDDLE_FN constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
-
 /// Depth up to which writing c costs more than reading b again.
 inline constexpr index_t short_depth = 64;
 
@@ -32,11 +27,16 @@ HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step
 /// The inputs of one product as kernels see them: raw pointers and 64-bit strides.
 template <class A>
 struct inputs {
+  using element = A;
   using number = accumulator_t<A>;
   A const* a;
   A const* b;
   index_t a_row, a_step, b_step, b_column;
   index_t m, n, k;
+  index_t leaves = 0;  ///< chains that k is cut into; 0: at multiples of 4096
+
+  /// The chains of one element, at least one; added along the canonical tree.
+  HEDDLE_FN linalg::detail::chain_cuts chains() const { return {k, leaves}; }
 };
 
 /// Where sums go, and what is done with them on the way.

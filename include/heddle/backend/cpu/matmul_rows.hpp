@@ -144,12 +144,12 @@ struct dot_body {
 template <class I>
 HEDDLE_FN void sum_few_rows(I const& in, typename I::number* sums, index_t pitch, index_t col, index_t n) {
   using T = typename I::number;
-  index_t const pieces = pieces_of(in.k), block = (in.m == 1 ? 1 : few_rows) * pitch;
+  index_t const pieces = in.chains().count(), block = (in.m == 1 ? 1 : few_rows) * pitch;
   tree_accumulate tree(pieces, 0, pieces);
   for (index_t piece = 0; piece < pieces; ++piece) {
     int slot = tree.next_slot();
     T* const mine = sums + slot * block;
-    index_t const from = piece * chain_depth, to = in.k - from < chain_depth ? in.k : from + chain_depth;
+    index_t const from = in.chains().at(piece).offset, to = in.chains().at(piece).end();
     if (in.b_column != 1)
       dispatch_isa(dot_body{}, in, mine, pitch, col, n, from, to);
     else if (in.m == 1)
@@ -167,7 +167,7 @@ HEDDLE_FN void sum_few_rows(I const& in, typename I::number* sums, index_t pitch
 template <class E, class I, class O>
 HEDDLE_FN void submit_few_rows(E& exec, I const& in, O const& out) {
   using T = typename I::number;
-  index_t const pieces = pieces_of(in.k), widest = in.m == 1 ? streamed_columns<1> : streamed_columns<few_rows>;
+  index_t const pieces = in.chains().count(), widest = in.m == 1 ? streamed_columns<1> : streamed_columns<few_rows>;
   index_t const per_worker = tree_slots(pieces, 0, pieces) * (in.m == 1 ? 1 : few_rows) * widest;
   scratch_frame<E> frame(exec);
   T* const sums = frame.template take<T>(per_worker * exec.concurrency());

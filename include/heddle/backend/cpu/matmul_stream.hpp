@@ -235,13 +235,13 @@ HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, strip_of_c<typena
                          typename I::number* block, index_t col, index_t columns) {
   using T = typename I::number;
   using B = std::remove_cv_t<std::remove_pointer_t<decltype(in.b)>>;
-  index_t const pieces = pieces_of(in.k), panels = (columns + plan.nr - 1) / plan.nr;
+  index_t const pieces = in.chains().count(), panels = (columns + plan.nr - 1) / plan.nr;
   index_t const whole = plan.in_place ? columns / plan.nr : 0, slot_size = plan.tiles * plan.mr * plan.strip;
   tree_accumulate tree(pieces, 0, pieces);
   for (index_t piece = 0; piece < pieces; ++piece) {
     int slot = tree.next_slot();
     T* const mine = sums + slot * slot_size;
-    index_t const from = piece * chain_depth, to = in.k - from < chain_depth ? in.k : from + chain_depth;
+    index_t const from = in.chains().at(piece).offset, to = in.chains().at(piece).end();
     for (index_t k = from; k < to || k == from; k += plan.steps) {
       I part = in;
       part.b += k * in.b_step, part.k = to - k < plan.steps ? to - k : plan.steps;
@@ -283,7 +283,7 @@ HEDDLE_FN void run_strip(I const& in, O const& out, stream_plan const& all, part
   index_t const col = strip * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
   strip_of_c<T> c{nullptr, out.c_row};
   if constexpr (std::is_same_v<decltype(out.c), T*>)
-    if (in.k <= chain_depth && out.direct()) c.at = out.c + band.offset * out.c_row + col;
+    if (in.chains().count() == 1 && out.direct()) c.at = out.c + band.offset * out.c_row + col;
   sum_strip(mine, plan, c, rows, rows_size, sums, block, col, columns);
   for (index_t t = 0; t < plan.tiles; ++t) {
     part const r = row_tile(mine.m, plan.mr, t);
@@ -306,7 +306,7 @@ HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out, row_bands con
   dispatch_isa(detail::panel_size_body{}, T{}, largest.m, &nv, &mr, &nr);
   stream_plan const plan = plan_stream(largest, mr, nv, nr, exec.concurrency());
   constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
-  index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = pieces_of(in.k);
+  index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = in.chains().count();
   index_t const sums_size = tree_slots(pieces, 0, pieces) * plan.tiles * mr * plan.strip;
   index_t const block_size = (plan.in_place ? nr : plan.strip) * plan.steps + beyond, workers = exec.concurrency();
   scratch_frame<E> frame(exec);

@@ -8,18 +8,16 @@
 namespace heddle {
 namespace detail {
 
-/// One element of a product: fused multiply-adds in ascending k, in pieces of 4096 joined along the tree.
+/// One element of a product: fused multiply-adds in ascending k, in chains that are joined along the tree.
 template <class Acc, class A, class B>
-HEDDLE_FN Acc dot_in_order(A const& a, B const& b, index_t batch, index_t row, index_t col) {
-  constexpr index_t piece = 4096;
-  index_t const k = a.extent(2);
-  if (k == 0) return Acc{0};
+HEDDLE_FN Acc dot_in_order(A const& a, B const& b, linalg::detail::chain_cuts const& cuts, index_t batch, index_t row,
+                           index_t col) {
   return tree_reduce(
-      (k + piece - 1) / piece,
+      cuts.count(),
       [&](index_t p) {
         Acc acc = 0;
-        index_t const end = k < (p + 1) * piece ? k : (p + 1) * piece;
-        for (index_t i = p * piece; i < end; ++i)
+        part const at = cuts.at(p);
+        for (index_t i = at.offset; i < at.end(); ++i)
           acc = fma(static_cast<Acc>(a(batch, row, i)), static_cast<Acc>(b(batch, i, col)), acc);
         return acc;
       },
@@ -35,11 +33,12 @@ struct kernel<matmul_fn, reference_tag> {
   static HEDDLE_FN void run(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
                             Epilogue const& epilogue) {
     using acc_t = accumulator_t<typename A::value_type>;
+    linalg::detail::chain_cuts const cuts = options.cuts(a.extent(2));
     exec.for_each_tile(c.extent(0) * c.extent(1), [=](index_t tile, int) {
       index_t const batch = tile / c.extent(1), row = tile % c.extent(1);
       acc_t const alpha = static_cast<acc_t>(options.alpha), beta = static_cast<acc_t>(options.beta);
       for (index_t col = 0; col < c.extent(2); ++col) {
-        acc_t value = alpha == 0 ? acc_t{0} : detail::dot_in_order<acc_t>(a, b, batch, row, col);
+        acc_t value = alpha == 0 ? acc_t{0} : detail::dot_in_order<acc_t>(a, b, cuts, batch, row, col);
         if (alpha != 1 && alpha != 0) value = mul(alpha, value);
         if (beta == 1)
           value = value + static_cast<acc_t>(c(batch, row, col));
