@@ -25,6 +25,9 @@
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_words.hpp>
+#include <heddle/backend/cpu/matmul_words_pack.hpp>
+#include <heddle/backend/cpu/matmul_words_submit.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/cpu/tile_mma.hpp>
 #include <heddle/backend/cpu/tile_operands.hpp>
@@ -102,6 +105,7 @@
 #include <heddle/linalg/epilogue_activation.hpp>
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/pair_dot.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>
 #include <heddle/mesh/box.hpp>

@@ -12,7 +12,8 @@ namespace heddle {
 /// Factors of a matrix product: c = alpha a b + beta c.
 struct matmul_options {
   double alpha = 1;
-  double beta = 0;  ///< 0: c is never read
+  double beta = 0;      ///< 0: c is never read
+  bool strict = false;  ///< bf16: widened, one fused multiply-add per step, subnormals kept; at the speed of float
 };
 
 /// Element types that a product accepts: equal inputs; the output has the accumulator's type or the inputs'.
@@ -34,9 +35,11 @@ concept matmul_elements =
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
 /// Determinism: each element is one chain of fused multiply-adds, k ascending from +0, cut at multiples of 4096;
-/// the pieces are combined along the canonical tree. Same bits for any executor of a backend family.
+/// the pieces are combined along the canonical tree. A chain of bf16 goes by pairs of steps, each as `dot_pair` says
+/// (zero behind an odd k), unless `options.strict`. Same bits for any executor of a backend family.
 /// Memory: scratch as the tuned form needs; nothing is allocated once the arena has grown.
-/// Numerics: |error| <= g(k) (|a| |b|), g(k) = k u / (1 - k u); alpha and beta are rounded to the accumulator type.
+/// Numerics: |error| <= g(k) (|a| |b|), g(k) = k u / (1 - k u), and for bf16 k 2^-126 max(1, |a|, |b|) more where
+/// subnormal numbers are met; alpha and beta are rounded to the accumulator type.
 struct matmul_fn {
   template <executor E, any_view A, any_view B, any_view C, class Epilogue = no_epilogue>
     requires((A::rank() == 2 || A::rank() == 3) && B::rank() == A::rank() && C::rank() == A::rank() &&

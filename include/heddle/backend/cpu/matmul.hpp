@@ -5,6 +5,7 @@
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_words_submit.hpp>
 
 /// @file
 /// The CPU matrix product: which regime a shape takes, how it is cut into tiles, and what is packed where.
@@ -209,13 +210,19 @@ struct kernel<matmul_fn, cpu_tag> {
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     // With alpha 0 nothing of a and b may be read: the product of no columns.
     index_t const k = alpha == number(0) ? 0 : a.extent(2);
-    for (index_t i = 0; i < c.extent(0); ++i)
-      cpu::submit_product(exec,
-                          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1),
-                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
-                          cpu::output<typename C::value_type, number, Epilogue>{
-                              c.data() + i * c.stride(0), c.stride(1), c.stride(2),
-                              alpha == number(0) ? number(1) : alpha, beta, false, epilogue});
+    for (index_t i = 0; i < c.extent(0); ++i) {
+      cpu::inputs<element> const in{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
+                                    b.stride(1), b.stride(2), c.extent(1), c.extent(2), k};
+      cpu::output<typename C::value_type, number, Epilogue> const out{
+          c.data() + i * c.stride(0), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false,
+          epilogue};
+      if constexpr (std::is_same_v<element, bf16>)
+        if (!options.strict) {
+          cpu::submit_pairs(exec, in, out);
+          continue;
+        }
+      cpu::submit_product(exec, in, out);
+    }
   }
 };
 

@@ -4,13 +4,16 @@
 #include <heddle/core/arith.hpp>
 #include <heddle/core/tree.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/pair_dot.hpp>
 
 namespace heddle {
 namespace detail {
 
-/// One element of a product: fused multiply-adds in ascending k, in pieces of 4096 joined along the tree.
+/// One element of a product: fused multiply-adds in ascending k, in pieces of 4096 joined along the tree; pairs of bf16
+/// by `dot_pair`.
 template <class Acc, class A, class B>
-HEDDLE_FN Acc dot_in_order(A const& a, B const& b, index_t batch, index_t row, index_t col) {
+HEDDLE_FN Acc dot_in_order(A const& a, B const& b, index_t batch, index_t row, index_t col, bool strict) {
+  constexpr bool pairs = std::is_same_v<typename A::value_type, bf16>;
   constexpr index_t piece = 4096;
   index_t const k = a.extent(2);
   if (k == 0) return Acc{0};
@@ -19,6 +22,14 @@ HEDDLE_FN Acc dot_in_order(A const& a, B const& b, index_t batch, index_t row, i
       [&](index_t p) {
         Acc acc = 0;
         index_t const end = k < (p + 1) * piece ? k : (p + 1) * piece;
+        if constexpr (pairs)
+          if (!strict) {
+            bf16 const none(0.0f);
+            for (index_t i = p * piece; i < end; i += 2)
+              acc = dot_pair(acc, a(batch, row, i), i + 1 < end ? a(batch, row, i + 1) : none, b(batch, i, col),
+                             i + 1 < end ? b(batch, i + 1, col) : none);
+            return acc;
+          }
         for (index_t i = p * piece; i < end; ++i)
           acc = fma(static_cast<Acc>(a(batch, row, i)), static_cast<Acc>(b(batch, i, col)), acc);
         return acc;
@@ -39,7 +50,7 @@ struct kernel<matmul_fn, reference_tag> {
       index_t const batch = tile / c.extent(1), row = tile % c.extent(1);
       acc_t const alpha = static_cast<acc_t>(options.alpha), beta = static_cast<acc_t>(options.beta);
       for (index_t col = 0; col < c.extent(2); ++col) {
-        acc_t value = alpha == 0 ? acc_t{0} : detail::dot_in_order<acc_t>(a, b, batch, row, col);
+        acc_t value = alpha == 0 ? acc_t{0} : detail::dot_in_order<acc_t>(a, b, batch, row, col, options.strict);
         if (alpha != 1 && alpha != 0) value = mul(alpha, value);
         if (beta == 1)
           value = value + static_cast<acc_t>(c(batch, row, col));
