@@ -11,7 +11,6 @@ namespace {
 
 float const normal = 0x1p-126f;
 
-
 bf16 number(std::uint64_t seed, index_t i, int exponent, int spread) {
   std::uint64_t const r = test::random_bits(seed, i);
   int const e = exponent + static_cast<int>(r % static_cast<std::uint64_t>(spread));
@@ -64,8 +63,8 @@ TEST_CASE("a flushed multiply-add is zero where the rounded result is below the 
 
 TEST_CASE("a pair is added upper half first, subnormal inputs are zeros", "[linalg]") {
   bf16 const one(1.0f), big(0x1p30f), tiny = bf16::from_bits(1);
-  REQUIRE(dot_pair(-0x1p60f, one, big, one, big) == 1);       // the upper product meets its opposite first
-  REQUIRE(dot_pair(-0x1p60f, big, one, big, one) == 0);       // the upper one is lost before the lower comes
+  REQUIRE(dot_pair(-0x1p60f, one, big, one, big) == 1);  // the upper product meets its opposite first
+  REQUIRE(dot_pair(-0x1p60f, big, one, big, one) == 0);  // the upper one is lost before the lower comes
   REQUIRE(dot_pair(0, tiny, tiny, bf16(0x1p100f), bf16(0x1p100f)) == 0);
 }
 

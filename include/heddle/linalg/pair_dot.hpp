@@ -12,7 +12,9 @@ namespace detail {
 inline constexpr float smallest_normal = 0x1p-126f;
 
 /// x, or the zero of its sign where x is subnormal.
-HEDDLE_TILE float flushed(float x) { return abs(x) < smallest_normal ? bit_cast<float>(bit_cast<std::uint32_t>(x) & 0x80000000u) : x; }
+HEDDLE_TILE float flushed(float x) {
+  return abs(x) < smallest_normal ? bit_cast<float>(bit_cast<std::uint32_t>(x) & 0x80000000u) : x;
+}
 }  // namespace detail
 
 /// a b + c, rounded once to nearest even with an exponent of any size, then zero of that sign where the result is

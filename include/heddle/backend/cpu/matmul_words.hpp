@@ -25,7 +25,8 @@ struct bf16_words {
   static constexpr index_t group = 2;
   static constexpr bool has_head = false;
 };
-/// Four bytes per word, signed ones of b times signed or unsigned ones of a, sums in 32-bit integers: exact, or wrapped.
+/// Four bytes per word, signed ones of b times signed or unsigned ones of a, sums in 32-bit integers: exact, or
+/// wrapped.
 template <bool Signed>
 struct byte_words {
   using sum = std::int32_t;

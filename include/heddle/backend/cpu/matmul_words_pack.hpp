@@ -93,8 +93,8 @@ HEDDLE_SHIM V words_along(void const* from, index_t bytes) {
 template <class V, class S, int... I>
 HEDDLE_SHIM void load_words(std::integer_sequence<int, I...>, S const* from, index_t across, index_t lines,
                             index_t left, V* rows) {
-  ((rows[I] = words_along<V>(from + (I < lines ? I * across : 0),
-                             I < lines ? left * static_cast<index_t>(sizeof(S)) : 0)),
+  ((rows[I] =
+        words_along<V>(from + (I < lines ? I * across : 0), I < lines ? left * static_cast<index_t>(sizeof(S)) : 0)),
    ...);
 }
 template <class F, bool Left, int Width, class V, int... I>

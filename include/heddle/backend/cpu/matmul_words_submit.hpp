@@ -144,8 +144,7 @@ HEDDLE_FN void submit_words(E& exec, I const& in, O const& out) {
         for (index_t p = across.offset; p < across.end(); ++p) {
           index_t const c = (first + p) * s.nr, width = in.n - c < s.nr ? in.n - c : s.nr;
           std::uint32_t const* panel = packed ? in.panels + p * s.panel : columns + (at_use ? worker : p) * s.panel;
-          if (at_use)
-            dispatch_isa(detail::word_panel_body<P>{}, in.b, c, width, in.k, columns + worker * s.panel);
+          if (at_use) dispatch_isa(detail::word_panel_body<P>{}, in.b, c, width, in.k, columns + worker * s.panel);
           for (index_t t = down.offset; t < down.end(); ++t) {
             part const r = row_tile(in.m, s.mr, above + t);
             detail::run_word_tile<P>(s, out, rows + t * s.tile, r.offset, r.size, panel, c, width);
