@@ -25,6 +25,7 @@
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_types.hpp>
 #include <heddle/backend/cpu/matmul_words.hpp>
 #include <heddle/backend/cpu/matmul_words_pack.hpp>
 #include <heddle/backend/cpu/matmul_words_submit.hpp>
@@ -101,11 +102,14 @@
 #include <heddle/exec/team.hpp>
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/exec/wait.hpp>
+#include <heddle/linalg/dequantize.hpp>
 #include <heddle/linalg/epilogue.hpp>
 #include <heddle/linalg/epilogue_activation.hpp>
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/packed_operand.hpp>
 #include <heddle/linalg/pair_dot.hpp>
+#include <heddle/linalg/product_types.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>
 #include <heddle/mesh/box.hpp>

@@ -16,6 +16,7 @@ struct cuda_tag;
 struct sim_tag;  ///< device kernels on the CPU
 
 struct matmul_fn;
+struct pack_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
@@ -58,6 +59,8 @@ HEDDLE_DECLARE_KERNEL(tile::run_fn, sim_tag, "heddle/backend/sim/tile_context.hp
 HEDDLE_DECLARE_KERNEL(tile::run_fn, cuda_tag, "heddle/backend/cuda/tile_context.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(pack_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(pack_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/scalar.hpp>
-#include <heddle/core/tensor_view.hpp>
 #include <heddle/exec/executor.hpp>
 #include <heddle/linalg/detail/overlap.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/product_types.hpp>
 
 namespace heddle {
 
@@ -16,13 +15,19 @@ struct matmul_options {
   bool strict = false;  ///< bf16: widened, one fused multiply-add per step, subnormals kept; at the speed of float
 };
 
-/// Element types that a product accepts: equal inputs; the output has the accumulator's type or the inputs'.
+/// Views whose element types multiply.
 template <class A, class B, class C>
-concept matmul_elements =
-    std::same_as<typename A::value_type, typename B::value_type> && writable_view<C> &&
-    std::floating_point<accumulator_t<typename A::value_type>> &&
-    (std::same_as<typename C::value_type, accumulator_t<typename A::value_type>> ||
-     std::same_as<typename C::value_type, typename A::value_type>);
+concept matmul_elements = product_types<typename A::value_type, typename B::value_type, typename C::value_type> &&
+                          writable_view<C>;
+
+/// A b [k, n] that is no view: packed (packed_operand.hpp), or in codes with scales (block_int4.hpp).
+/// Valid: `B::operand_type`, `b.extent(d)`, `b.bytes()`.
+template <class B>
+concept encoded_matrix = !any_view<B> && requires(B const& b) {
+  typename B::operand_type;
+  { b.extent(0) } -> std::convertible_to<index_t>;
+  { b.bytes() } -> std::convertible_to<index_t>;
+};
 
 /// Matrix product c = epilogue(alpha a b + beta c), one matrix or a batch.
 ///
@@ -30,7 +35,9 @@ concept matmul_elements =
 /// transposed operand is a transposed view, and a batch stride of 0 repeats a matrix. Zero sizes are legal: k = 0
 /// gives epilogue(beta c).
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
-/// Pre: extents agree; c overlaps neither a nor b nor itself (refused where extents and strides show it).
+/// Bytes, a signed or unsigned and b signed: std::int32_t sums, which c has or, as float, the epilogue sees
+/// (`epilogue::dequantize`). Float or bf16 times fp8 codes: the product with codes as numbers of a's type.
+/// Pre: extents agree; alpha and beta are whole where c is of integers; c overlaps neither a nor b nor itself (refused where extents and strides show it).
 /// Errors: contract_error.
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
@@ -50,7 +57,7 @@ struct matmul_fn {
     static_assert(can_agree<A, C>(rows, rows), "matmul: a and c must have the same rows");
     static_assert(can_agree<B, C>(columns, columns), "matmul: b and c must have the same columns");
     static_assert(can_agree<A, B>(columns, rows), "matmul: the columns of a must be the rows of b");
-    constexpr bool fits = matmul_epilogue<Epilogue, accumulator_t<typename A::value_type>>;
+    constexpr bool fits = matmul_epilogue<Epilogue, product_number_t<typename A::value_type, typename C::value_type>>;
     static_assert(fits, "an epilogue takes numbers and vectors: write "
                         "[](auto const& v, index_t row, index_t col, index_t n) HEDDLE_LAMBDA");
     if constexpr (!fits) {
@@ -66,13 +73,46 @@ struct matmul_fn {
       HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
                      b.extent(1));
       check_overlap(a, b, c);
+      check_factors<C>(options);
       observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
       if (c.size() != 0)
         run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
   }
 
+  /// The same with a b that is no view. Errors: also contract_error for a b packed in another form.
+  template <executor E, matrix_view A, encoded_matrix B, matrix_view C, class Epilogue = no_epilogue>
+    requires(product_types<typename A::value_type, typename B::operand_type, typename C::value_type> &&
+             writable_view<C> &&
+             matmul_epilogue<Epilogue, product_number_t<typename A::value_type, typename C::value_type>>)
+  HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, matmul_options const& options = {},
+                            Epilogue const& epilogue = {}) const {
+    HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(1) == c.extent(1) && a.extent(1) == b.extent(0),
+                   "matmul: a [m, k] times b [k, n] gives c [m, n]", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
+                   c.extent(0), c.extent(1));
+    linalg::detail::footprint const left(as_batch(a)), out(as_batch(c));
+    HEDDLE_EXPECTS(!surely_overlap(left, out), "matmul: c must not overlap a");
+    HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1));
+    check_factors<C>(options);
+    observed_span<E> const scope(exec, [&] {
+      return span{.operation = "matmul",
+                  .shape = {1, c.extent(0), c.extent(1), a.extent(1)},
+                  .bytes = element_bytes(a, c) + b.bytes(),
+                  .flops = 2 * c.size() * a.extent(1)};
+    });
+    if (c.size() != 0)
+      run_kernel<matmul_fn>(exec, canonical_input(as_batch(a)), b, canonical(as_batch(c)), options, epilogue);
+  }
+
  private:
+  template <class C>
+  static HEDDLE_FN void check_factors(matmul_options const& options) {
+    if constexpr (std::integral<typename C::value_type>) {
+      auto const whole = [](double x) { return x >= -0x1p31 && x < 0x1p31 && x == static_cast<std::int32_t>(x); };
+      HEDDLE_EXPECTS(whole(options.alpha) && whole(options.beta),
+                     "matmul: alpha and beta of a product in integers are whole numbers of 32 bits");
+    }
+  }
   template <matrix_view V>
   static HEDDLE_FN auto as_batch(V const& v) {
     return view<typename V::element_type, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)), 0,

@@ -5,7 +5,7 @@
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
-#include <heddle/backend/cpu/matmul_words_submit.hpp>
+#include <heddle/backend/cpu/matmul_types.hpp>
 
 /// @file
 /// The CPU matrix product: which regime a shape takes, how it is cut into tiles, and what is packed where.
@@ -205,24 +205,28 @@ struct kernel<matmul_fn, cpu_tag> {
   template <class E, class A, class B, class C, class Epilogue>
   static HEDDLE_FN void run(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
                             Epilogue const& epilogue) {
+    if constexpr (cpu::goes_by_words<A, B>)
+      if (!options.strict || !cpu::has_strict_form<A, B>) return cpu::run_words(exec, a, b, c, options, epilogue);
+    if constexpr (!cpu::goes_by_words<A, B> || cpu::has_strict_form<A, B>)
+      run_plain(exec, a, b, c, options, epilogue);
+  }
+
+ private:
+  template <class E, class A, class B, class C, class Epilogue>
+  static HEDDLE_FN void run_plain(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
+                                  Epilogue const& epilogue) {
     using element = typename A::value_type;
     using number = accumulator_t<element>;
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     // With alpha 0 nothing of a and b may be read: the product of no columns.
     index_t const k = alpha == number(0) ? 0 : a.extent(2);
-    for (index_t i = 0; i < c.extent(0); ++i) {
-      cpu::inputs<element> const in{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
-                                    b.stride(1), b.stride(2), c.extent(1), c.extent(2), k};
-      cpu::output<typename C::value_type, number, Epilogue> const out{
-          c.data() + i * c.stride(0), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false,
-          epilogue};
-      if constexpr (std::is_same_v<element, bf16>)
-        if (!options.strict) {
-          cpu::submit_pairs(exec, in, out);
-          continue;
-        }
-      cpu::submit_product(exec, in, out);
-    }
+    for (index_t i = 0; i < c.extent(0); ++i)
+      cpu::submit_product(exec,
+                          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1),
+                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k},
+                          cpu::output<typename C::value_type, number, Epilogue>{
+                              c.data() + i * c.stride(0), c.stride(1), c.stride(2),
+                              alpha == number(0) ? number(1) : alpha, beta, false, epilogue});
   }
 };
 

@@ -12,6 +12,16 @@
 namespace heddle {
 namespace cpu {
 
+/// Products that have code of their own for dot-product instructions. Only g++ takes these in functions that get their
+/// instruction set from the caller; elsewhere the same bits come from other instructions.
+#if defined(__x86_64__) && HEDDLE_MULTI_TARGET && !defined(__clang__)
+struct dot_product_words {
+  using uses_bf16_instructions = void;
+};
+#else
+struct dot_product_words {};
+#endif
+
 /// One float per word, sums in float: `fma`, k ascending.
 struct float_words {
   using sum = float;
@@ -19,31 +29,23 @@ struct float_words {
   static constexpr bool has_head = false;
 };
 /// Two bf16 per word, sums in float: `dot_pair`.
-struct bf16_words {
+struct bf16_words : dot_product_words {
   using sum = float;
-  using uses_bf16_instructions = void;
   static constexpr index_t group = 2;
   static constexpr bool has_head = false;
 };
 /// Four bytes per word, signed ones of b times signed or unsigned ones of a, sums in 32-bit integers: exact, or
 /// wrapped.
 template <bool Signed>
-struct byte_words {
+struct byte_words : dot_product_words {
   using sum = std::int32_t;
-  using uses_bf16_instructions = void;
   static constexpr index_t group = 4;
   static constexpr bool has_head = true;  ///< panels of b begin with what their sums start from
 };
 
-/// Whether bodies for an instruction set use its dot products. Only g++ takes them in functions that get their set from
-/// the caller; elsewhere the same bits come from other instructions.
-#if defined(__x86_64__) && HEDDLE_MULTI_TARGET && !defined(__clang__)
+/// Whether bodies for an instruction set use its dot products.
 template <class Isa>
-inline constexpr bool has_dot = Isa::value == isa::avx512_bf16;
-#else
-template <class Isa>
-inline constexpr bool has_dot = false;
-#endif
+inline constexpr bool has_dot = Isa::value == isa::avx512_bf16&& uses_bf16_instructions<dot_product_words>;
 /// Whether sums can be flushed by the processor's mode.
 #if defined(__x86_64__) && HEDDLE_MULTI_TARGET
 template <class Isa>

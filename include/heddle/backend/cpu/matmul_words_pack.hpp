@@ -186,13 +186,13 @@ struct word_panel_body : P {
     if constexpr (P::has_head) {
       index_t const steps = (k + P::group - 1) / P::group;
       for (int c = 0; c < nr; c += F::lanes) {
-        typename F::vector sum = F::vector::zero();
+        typename F::vector total = F::vector::zero();
         if constexpr (F::native) {
           // Bytes of a that are moved up by 128 add 128 times the sum of the column.
           constexpr std::uint32_t moved = 0x80808080u;
-          for (index_t i = 0; i < steps; ++i) F::step(sum, &moved, F::words::load(to + head + i * nr + c));
+          for (index_t i = 0; i < steps; ++i) F::step(total, &moved, F::words::load(to + head + i * nr + c));
         }
-        (F::vector::zero() - sum).store(reinterpret_cast<std::int32_t*>(to) + c);
+        (F::vector::zero() - total).store(reinterpret_cast<std::int32_t*>(to) + c);
       }
     }
   }

@@ -81,7 +81,8 @@ HEDDLE_FN void run_word_tile(word_sizes const& s, O const& out, std::uint32_t co
   alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
   index_t const row_words = tile_rows(lines, s.mr);
   word_product<P> x{rows, lines, panel + s.head, s.steps, nullptr, tile, s.nr};
-  if constexpr (starts) x.start = reinterpret_cast<T const*>(panel);
+  if constexpr (starts)
+    if (s.steps > 0) x.start = reinterpret_cast<T const*>(panel);  // of no steps nothing is packed
   bool const one_piece = s.steps <= s.piece;
   if constexpr (std::is_same_v<decltype(out.c), T*>)
     if (one_piece && out.direct() && lines == row_words && columns == s.nr)
@@ -153,18 +154,6 @@ HEDDLE_FN void submit_words(E& exec, I const& in, O const& out) {
       });
     }
   }
-}
-
-/// Submits one product of bf16 by pairs of steps. Of few columns it is the transposed problem.
-template <class E, class O>
-HEDDLE_FN void submit_pairs(E& exec, inputs<bf16> const& in, O const& out) {
-  using side = strided<bf16>;
-  side const a{in.a, in.a_row, in.a_step}, b{in.b, in.b_column, in.b_step};
-  if (in.n >= in.m || in.n > 2 * word_sizes_of<bf16_words>(in.k).mr)
-    return submit_words<bf16_words>(exec, word_problem<side, side>{a, b, in.m, in.n, in.k}, out);
-  O turned = out;
-  turned.swapped = true;
-  submit_words<bf16_words>(exec, word_problem<side, side>{b, a, in.n, in.m, in.k}, turned);
 }
 
 }  // namespace cpu

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul_words_submit.hpp>
+#include <heddle/linalg/packed_operand.hpp>
+
+/// @file
+/// Which products go by words, and which words: those of bf16, of bytes, of coded and of packed operands.
+
+namespace heddle {
+namespace cpu {
+
+/// Products that `run_words` takes, and those among them that have a strict form elsewhere.
+template <class A, class B>
+inline constexpr bool goes_by_words = true;
+template <class A, any_view B>
+inline constexpr bool goes_by_words<A, B> =
+    std::is_same_v<typename B::value_type, bf16> || !std::is_same_v<typename A::value_type, typename B::value_type> ||
+    std::is_integral_v<typename A::value_type>;
+template <class A, class B>
+inline constexpr bool has_strict_form = false;
+template <class A, any_view B>
+inline constexpr bool has_strict_form<A, B> =
+    std::is_same_v<typename A::value_type, bf16>&& std::is_same_v<typename B::value_type, bf16>;
+
+namespace detail {
+
+/// The words of a product whose a has elements of A.
+template <class A>
+struct words_of {
+  using type = std::conditional_t<std::is_same_v<A, float>, float_words, bf16_words>;
+};
+template <std::integral A>
+struct words_of<A> {
+  using type = byte_words<std::is_signed_v<A>>;
+};
+
+/// The name of the layout that words of this kind have here.
+template <class P>
+struct word_form_body : P {
+  template <class Isa>
+  HEDDLE_SHIM void operator()(Isa, isa* const& set) const {
+    *set = !word_format<Isa, P>::native && Isa::value > isa::avx512 ? isa::avx512 : Isa::value;
+  }
+};
+template <class P>
+HEDDLE_FN char const* word_form() {
+  isa set = isa::baseline;
+  dispatch_isa(word_form_body<P>{}, &set);
+  return heddle::name(set);
+}
+
+/// Submits a product; one of few columns as the transposed one, where a and b may change places.
+template <class P, class E, class Left, class Right, class O>
+HEDDLE_FN void submit_either_way(E& exec, word_problem<Left, Right> const& in, O const& out) {
+  if constexpr (!P::has_head) {
+    if (in.n < in.m && in.n <= 2 * word_sizes_of<P>(in.k).mr) {
+      O turned = out;
+      turned.swapped = true;
+      return submit_words<P>(exec, word_problem<Right, Left>{in.b, in.a, in.n, in.m, in.k}, turned);
+    }
+  }
+  submit_words<P>(exec, in, out);
+}
+
+template <class P, class E, class A, class B, class O>
+HEDDLE_FN void submit_operand(E& exec, A const& a, B const& b, index_t i, index_t m, index_t n, index_t k,
+                              O const& out) {
+  using left = strided<typename A::value_type>;
+  left const rows{a.data() + i * a.stride(0), a.stride(1), a.stride(2)};
+  if constexpr (any_view<B>) {
+    using right = strided<typename B::value_type>;
+    right const columns{b.data() + i * b.stride(0), b.stride(2), b.stride(1)};
+    submit_either_way<P>(exec, word_problem<left, right>{rows, columns, m, n, k}, out);
+  } else {
+    using right = strided<typename B::operand_type>;
+    submit_words<P>(exec, word_problem<left, right>{rows, {}, m, n, k, static_cast<std::uint32_t const*>(b.data())},
+                    out);
+  }
+}
+
+}  // namespace detail
+
+/// Runs a product of one of the types above.
+template <class E, class A, class B, class C, class Epilogue>
+HEDDLE_FN void run_words(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
+                         Epilogue const& epilogue) {
+  using element = typename A::value_type;
+  using number = product_number_t<element, typename C::value_type>;
+  using words = typename detail::words_of<element>::type;
+  number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
+  // With alpha 0 nothing of a and b may be read: the product of no columns.
+  index_t const k = alpha == number(0) ? 0 : a.extent(2);
+  if constexpr (!any_view<B>) linalg::detail::expect_form(b, detail::word_form<words>(), options.strict);
+  for (index_t i = 0; i < c.extent(0); ++i) {
+    output<typename C::value_type, number, Epilogue> const out{c.data() + i * c.stride(0),
+                                                               c.stride(1),
+                                                               c.stride(2),
+                                                               alpha == number(0) ? number(1) : alpha,
+                                                               beta,
+                                                               false,
+                                                               epilogue};
+    if constexpr (std::is_same_v<words, bf16_words> && any_view<B> && !has_strict_form<A, B>)
+      if (options.strict) {
+        detail::submit_operand<float_words>(exec, a, b, i, c.extent(1), c.extent(2), k, out);
+        continue;
+      }
+    detail::submit_operand<words>(exec, a, b, i, c.extent(1), c.extent(2), k, out);
+  }
+}
+
+}  // namespace cpu
+
+/// Panels of words, in the layout of the instruction set in use.
+template <>
+struct kernel<pack_fn, cpu_tag> {
+  template <class T>
+  static HEDDLE_FN char const* name() {
+    return cpu::detail::word_form<words<T>>();
+  }
+  template <class T>
+  static HEDDLE_FN index_t bytes(index_t rows, index_t columns) {
+    cpu::word_sizes const s = cpu::word_sizes_of<words<T>>(rows);
+    return checked_product(checked_product((columns + s.nr - 1) / s.nr, s.panel), 4);
+  }
+  template <class E, class B>
+  static HEDDLE_FN void run(E& exec, B const& b, unsigned char* memory) {
+    using T = typename B::value_type;
+    index_t const k = b.extent(0), n = b.extent(1);
+    cpu::word_sizes const s = cpu::word_sizes_of<words<T>>(k);
+    cpu::strided<T> const from{b.data(), b.stride(1), b.stride(0)};
+    std::uint32_t* const to = reinterpret_cast<std::uint32_t*>(memory);
+    exec.for_each_tile((n + s.nr - 1) / s.nr, [=](index_t p, int) {
+      index_t const c = p * s.nr;
+      dispatch_isa(cpu::detail::word_panel_body<words<T>>{}, from, c, n - c < s.nr ? n - c : s.nr, k, to + p * s.panel);
+    });
+  }
+
+ private:
+  // Bytes of b lie alike for signed and unsigned a.
+  template <class T>
+  using words = typename cpu::detail::words_of<T>::type;
+};
+
+}  // namespace heddle
