@@ -37,7 +37,8 @@ concept encoded_matrix = !any_view<B> && requires(B const& b) {
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
 /// Bytes, a signed or unsigned and b signed: std::int32_t sums, which c has or, as float, the epilogue sees
 /// (`epilogue::dequantize`). Float or bf16 times fp8 codes: the product with codes as numbers of a's type.
-/// Pre: extents agree; alpha and beta are whole where c is of integers; c overlaps neither a nor b nor itself (refused where extents and strides show it).
+/// Pre: extents agree; alpha and beta are whole where c is of integers; c overlaps neither a nor b nor itself (refused
+/// where extents and strides show it).
 /// Errors: contract_error.
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
