@@ -5,55 +5,26 @@
 /// BLAS libraries of the machine as peers, each in a child process with an environment of its own: the core that a
 /// library takes is decided when it is loaded.
 
+#include <support/gemm_libraries.hpp>
 #include <support/timing.hpp>
 
-#include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <string>
 
-extern char** environ;
-
 namespace heddle::bench {
 
-/// One product of row-major operands, each perhaps stored transposed.
-struct gemm_shape {
-  int m = 0, n = 0, k = 0;
-  bool at = false, bt = false;
-};
-
-struct peer_config {
-  char const* library;   ///< openblas or blis
-  char const* variable;  ///< environment variable that forces a core, or null
-  char const* core;
-};
-inline constexpr peer_config peer_configs[] = {
-    {"openblas", nullptr, "automatic"},
-    {"openblas", "OPENBLAS_CORETYPE", "SkylakeX"},
-    {"openblas", "OPENBLAS_CORETYPE", "Cooperlake"},
-    {"openblas", "OPENBLAS_CORETYPE", "Haswell"},
-    {"blis", nullptr, "automatic"},
-    {"blis", "BLIS_ARCH_TYPE", "skx"},
-};
-
 namespace detail {
-
-using gemm_function = void (*)(char const*, char const*, int const*, int const*, int const*, float const*, float const*,
-                               int const*, float const*, int const*, float const*, float*, int const*);
-using gemv_function = void (*)(char const*, int const*, int const*, float const*, float const*, int const*,
-                               float const*, int const*, float const*, float*, int const*);
 
 struct request {
   enum { prepare, run, quit } what = quit;
   gemm_shape shape;
-  int threads = 1;
+  int threads = 1, repetitions = 1;
 };
 
 inline bool read_all(int from, void* to, std::size_t n) {
@@ -71,31 +42,9 @@ inline bool write_all(int to, void const* from, std::size_t n) {
 /// What runs in the child.
 class peer_server {
  public:
-  explicit peer_server(peer_config const& config) {
-    for (bool again = true; again;) {
-      again = false;
-      for (char** e = environ; *e; ++e)
-        if (std::strncmp(*e, "OPENBLAS_", 9) == 0 || std::strncmp(*e, "BLIS_", 5) == 0) {
-          unsetenv(std::string(*e, std::strcspn(*e, "=")).c_str());
-          again = true;
-          break;
-        }
-    }
-    if (config.variable) setenv(config.variable, config.core, 1);
-    bool const blis = std::strcmp(config.library, "blis") == 0;
-    void* library = nullptr;
-    for (char const* name : {blis ? "libblis.so.4" : "libopenblas.so.0", blis ? "libblis.so" : "libopenblas.so"})
-      if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    gemm_ = reinterpret_cast<gemm_function>(dlsym(library, "sgemm_"));
-    gemv_ = reinterpret_cast<gemv_function>(dlsym(library, "sgemv_"));
-    if (blis)
-      blis_threads_ = reinterpret_cast<void (*)(long)>(dlsym(library, "bli_thread_set_num_threads"));
-    else
-      openblas_threads_ = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
-  }
+  explicit peer_server(peer_config const& config) : library_(config) {}
 
-  bool loaded() const { return gemm_ && gemv_ && (blis_threads_ || openblas_threads_); }
+  bool loaded() const { return library_.loaded(); }
 
   /// Fills the operands, runs once, and says whether sampled elements are within the error bound.
   bool prepare(gemm_shape const& s) {
@@ -103,28 +52,19 @@ class peer_server {
     a_ = random_floats(static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.k), 1);
     b_ = random_floats(static_cast<std::size_t>(s.k) * static_cast<std::size_t>(s.n), 2);
     c_.assign(static_cast<std::size_t>(s.m) * static_cast<std::size_t>(s.n), __builtin_nanf(""));
-    seconds(1);
+    library_.set_threads(1);
+    if (!library_.run(shape_, a_.data(), b_.data(), c_.data())) return false;
     for (std::size_t i = 0; i < 64; ++i)
       if (!right(i * 2654435761u % c_.size())) return false;
     return true;
   }
 
-  double seconds(int threads) {
-    if (blis_threads_) blis_threads_(threads);
-    if (openblas_threads_) openblas_threads_(threads);
-    gemm_shape const& s = shape_;
-    float const one = 1, zero = 0;
-    int const lda = s.at ? s.m : s.k, ldb = s.bt ? s.k : s.n, step = 1;
+  /// Seconds per call, the mean of the repetitions.
+  double seconds(int threads, int repetitions) {
+    library_.set_threads(threads);
     double const start = now(watch_for(threads));
-    // Column-major libraries see the transposed problem.
-    if (s.m == 1 && s.bt)
-      gemv_("T", &s.k, &s.n, &one, b_.data(), &ldb, a_.data(), &step, &zero, c_.data(), &step);
-    else if (s.m == 1)
-      gemv_("N", &s.n, &s.k, &one, b_.data(), &ldb, a_.data(), &step, &zero, c_.data(), &step);
-    else
-      gemm_(s.bt ? "T" : "N", s.at ? "T" : "N", &s.n, &s.m, &s.k, &one, b_.data(), &ldb, a_.data(), &lda, &zero,
-            c_.data(), &s.n);
-    return now(watch_for(threads)) - start;
+    for (int i = 0; i < repetitions; ++i) library_.run(shape_, a_.data(), b_.data(), c_.data());
+    return (now(watch_for(threads)) - start) / repetitions;
   }
 
  private:
@@ -141,10 +81,7 @@ class peer_server {
     return std::fabs(static_cast<double>(c_[at]) - sum) <= ku / (1 - ku) * size;
   }
 
-  gemm_function gemm_ = nullptr;
-  gemv_function gemv_ = nullptr;
-  void (*openblas_threads_)(int) = nullptr;
-  void (*blis_threads_)(long) = nullptr;
+  gemm_library library_;
   gemm_shape shape_;
   std::vector<float> a_, b_, c_;
 };
@@ -159,7 +96,7 @@ class peer_server {
       char const right = server.prepare(r.shape);
       write_all(out, &right, 1);
     } else {
-      double const t = server.seconds(r.threads);
+      double const t = server.seconds(r.threads, r.repetitions);
       write_all(out, &t, sizeof t);
     }
   }
@@ -189,7 +126,7 @@ class peer {
   peer& operator=(peer const&) = delete;
   ~peer() {
     // Said, because later children hold copies of this pipe.
-    detail::request const r{detail::request::quit, {}, 1};
+    detail::request const r{detail::request::quit, {}, 1, 1};
     go_on();
     if (usable_) detail::write_all(to_, &r, sizeof r);
     close(to_), close(from_);
@@ -202,15 +139,16 @@ class peer {
   /// False where the library gives wrong numbers, or ends.
   bool prepare(gemm_shape const& s) {
     char ok = 0;
-    detail::request const r{detail::request::prepare, s, 1};
+    detail::request const r{detail::request::prepare, s, 1, 1};
     go_on();
     usable_ = usable_ && detail::write_all(to_, &r, sizeof r) && detail::read_all(from_, &ok, 1);
     pause();
     return usable_ && ok;
   }
-  double seconds(int threads) {
+  /// Seconds per call, the mean of the repetitions.
+  double seconds(int threads, int repetitions = 1) {
     double t = HUGE_VAL;
-    detail::request const r{detail::request::run, {}, threads};
+    detail::request const r{detail::request::run, {}, threads, repetitions};
     go_on();
     usable_ = usable_ && detail::write_all(to_, &r, sizeof r) && detail::read_all(from_, &t, sizeof t);
     pause();

@@ -36,12 +36,16 @@ struct add_body;
 template <int>
 struct stream_body;
 struct dot_body;
-struct pack_rows_body;
-struct pack_columns_body;
+struct pack_body;
+template <class>
+struct operand_lines;
 struct store_body;
 struct tile_size_body;
 struct panel_size_body;
-struct panel_pack_body;
+template <class>
+struct direct_tile;
+template <class, int>
+struct direct_body;
 template <class>
 struct panel_product;
 template <class, class, int>
@@ -155,6 +159,8 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
 // The lists: X is applied to a body and the types of its arguments. T is the type of sums.
 #define HEDDLE_MATMUL_SUMS(X, T)                                                   \
   X(cpu::detail::chain_body<T>, T const*, T const*, index_t, index_t, T*, index_t) \
+  X(cpu::detail::direct_body<T, 1>, cpu::detail::direct_tile<T>)                   \
+  X(cpu::detail::direct_body<T, 2>, cpu::detail::direct_tile<T>)                   \
   X(cpu::detail::add_body<T>, T const*, T*, index_t)                               \
   X(cpu::detail::tile_size_body, T, index_t*, index_t*)                            \
   X(cpu::detail::panel_size_body, T, index_t, index_t*, index_t*, index_t*)
@@ -162,9 +168,7 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   X(cpu::detail::panel_body<T, A, 2>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
   X(cpu::detail::panel_body<T, A, 3>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
   X(cpu::detail::panel_body<T, A, 4>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
-  X(cpu::detail::panel_pack_body, cpu::inputs<A>, index_t, T*, index_t)                        \
-  X(cpu::detail::pack_rows_body, cpu::inputs<A>, T*, index_t, index_t)                         \
-  X(cpu::detail::pack_columns_body, cpu::inputs<A>, T*, index_t)                               \
+  X(cpu::detail::pack_body, cpu::detail::operand_lines<A>, T*, index_t)                        \
   X(cpu::detail::dot_body, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t, index_t)    \
   X(cpu::detail::stream_body<1>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)       \
   X(cpu::detail::stream_body<4>, cpu::inputs<A>, T*, index_t, index_t, index_t, index_t)

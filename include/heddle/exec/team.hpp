@@ -65,9 +65,13 @@ class team {
     index_t end;
     team* owner;
     int worker;
+    int core;   ///< that the worker ran on last; -1: not known
+    int moved;  ///< the thread is kept off a core of `cores` until it wakes
+    cpu_set_t cores;
     detail::os_thread thread;
 
-    HEDDLE_FN member(team& t, int i) noexcept : next(0), end(0), owner(&t), worker(i), thread() {}
+    HEDDLE_FN member(team& t, int i) noexcept
+        : next(0), end(0), owner(&t), worker(i), core(-1), moved(0), cores(), thread() {}
     member(member const&) = delete;
     member& operator=(member const&) = delete;
     HEDDLE_FN ~member() {}
@@ -117,11 +121,33 @@ class team {
     return false;
   }
 
+  /// Lets a worker wake on another core than `core`, where the caller runs and the worker slept. A system that sees no
+  /// cache that the cores share wakes a thread where it slept, behind the caller, and leaves it there.
+  HEDDLE_FN void keep_off(member& m, int core) const noexcept {
+    cpu_set_t cores;
+    if (__atomic_load_n(&m.moved, __ATOMIC_ACQUIRE) != 0 || !m.thread.get_cores(cores)) return;
+    if (CPU_COUNT(&cores) < size_) return;
+    m.cores = cores;
+    CPU_CLR(static_cast<unsigned>(core), &cores);
+    if (m.thread.set_cores(cores)) __atomic_store_n(&m.moved, 1, __ATOMIC_RELEASE);
+  }
+  /// In the worker, once it runs: it may use all of its cores again.
+  static HEDDLE_FN void settle(member& m) noexcept {
+    if (__atomic_load_n(&m.moved, __ATOMIC_ACQUIRE) != 0) {
+      m.thread.set_cores(m.cores);
+      __atomic_store_n(&m.moved, 0, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&m.core, sched_getcpu(), __ATOMIC_RELAXED);
+  }
+
   HEDDLE_FN void open(index_t n, void const* task, void (*chunk)(void const*, index_t, index_t, int)) noexcept {
     run_ = chunk;
     task_ = task;
     queue_ = detail::running_queue;
     size_of_loop_ = n;
+    int const core = sched_getcpu();
+    for (int i = 1; i < size_; ++i)
+      if (__atomic_load_n(&members_[i].core, __ATOMIC_RELAXED) == core) keep_off(members_[i], core);
     index_t const parts = n < size_ ? n : size_;
     chunk_ = detail::chunk_of(n, static_cast<int>(parts));
     // The first n mod parts parts are one tile longer.
@@ -148,7 +174,7 @@ class team {
     std::rethrow_exception(why);
   }
 
-  HEDDLE_FN void serve(member const& me) noexcept {
+  HEDDLE_FN void serve(member& me) noexcept {
     spin_budget budget;
     std::uint32_t seen = 0;
     for (;;) {
@@ -156,6 +182,7 @@ class team {
       fork_.wait([&] { return __atomic_load_n(&epoch_, __ATOMIC_ACQUIRE) != seen || stop(); }, {}, &budget);
       if (stop()) return;
       seen = __atomic_load_n(&epoch_, __ATOMIC_ACQUIRE);
+      settle(me);
       if ((__atomic_fetch_add(&gate_, inside, __ATOMIC_ACQ_REL) & closed) == 0) {
         detail::running_queue = queue_;
         work(me.worker);

@@ -151,6 +151,17 @@ HEDDLE_FN constexpr bool instantiates(isa set) noexcept {
 }
 }  // namespace detail
 
+/// Whether a set only serves old machines here: the baseline, in files that have better ones. A body may leave it out
+/// where its caller then takes another way (`uses_fallback`).
+template <class Isa>
+HEDDLE_FN constexpr bool is_fallback() noexcept {
+  return HEDDLE_MULTI_TARGET && Isa::value == isa::baseline;
+}
+/// Whether that set is the one in use.
+HEDDLE_FN bool uses_fallback() {
+  return HEDDLE_MULTI_TARGET && detail::static_isa == isa::baseline && best_isa() == isa::baseline;
+}
+
 /// A body that has code of its own for avx512_bf16; others run their avx512 form there. `vdpbf16ps` adds two products
 /// per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as zero: a body of the library may use
 /// them only for what is defined by that arithmetic (linalg/pair_dot.hpp), so that every set gives the same bits.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
@@ -121,7 +122,7 @@ HEDDLE_FN void run_tile(I const& in, O const& out, matmul_plan const& plan, type
 template <class I, class O>
 HEDDLE_FN void run_rectangle(I const& in, O const& out, matmul_plan const& plan, rectangle const& at,
                              typename I::number* rows, panels_of_b<typename I::number> const& b) {
-  dispatch_isa(pack_rows_body{}, in, rows, at.row, at.row_end);
+  pack_rows(in, plan.mr, rows, at.row, at.row_end);
   if (in.k <= short_depth) {
     for (index_t r = at.row; r < at.row_end; r += plan.mr)
       for (index_t c = at.col; c < at.col_end; c += plan.nr)
@@ -140,11 +141,11 @@ HEDDLE_FN void submit_packing(E& exec, I const& in, matmul_plan const& plan, ind
   if (plan.in_place) {
     if (columns % plan.nr != 0)
       exec.for_each_tile(
-          1, [in, to, col = (panels - 1) * plan.nr](index_t, int) { dispatch_isa(pack_columns_body{}, in, to, col); });
+          1, [in, to, nr = plan.nr, col = (panels - 1) * plan.nr](index_t, int) { pack_columns(in, nr, to, col); });
     return;
   }
   exec.for_each_tile(panels, [in, to, first, nr = plan.nr](index_t panel, int) {
-    dispatch_isa(pack_columns_body{}, in, to + panel * nr * in.k, first + panel * nr);
+    pack_columns(in, nr, to + panel * nr * in.k, first + panel * nr);
   });
 }
 
@@ -185,7 +186,9 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   auto const readable = [](index_t step, index_t column) { return step == 1 || column == 1; };
   bool const same = std::is_same_v<decltype(in.b), typename I::number const*>;
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  bool const streams = b_bytes > in_place_bytes && in.m <= streamed_rows && readable(in.b_step, in.b_column);
+  // The fallback set has the packed form and that of few rows only: less to compile.
+  bool const wide = !uses_fallback();
+  bool const streams = wide && b_bytes > in_place_bytes && in.m <= streamed_rows && readable(in.b_step, in.b_column);
   if (in.m <= few_rows && !(streams && same && in.m > 1 && in.b_column == 1) && readable(in.b_step, in.b_column))
     return submit_few_rows(exec, in, out);
   if (streams) return submit_streamed(exec, in, out);
@@ -194,6 +197,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
     turned.swapped = true;
     return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k}, turned);
   }
+  if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
+    if (wide && reads_in_place(in)) return submit_direct(exec, in, out);
   submit_packed(exec, in, out);
 }
 

@@ -140,51 +140,58 @@ HEDDLE_SHIM V load_up_to(A const* from, index_t n) {
   return n >= V::width ? load_as<V>(from) : load_as<V>(from, n);
 }
 
-/// Packs up to Width lines of one operand over all of k: to[d * Width + line]. `across` is the stride between lines,
-/// `step` that of k. Missing lines are zero. Writes up to a vector past the end.
-template <class V, int Width, class A, class T>
-HEDDLE_SHIM void pack_lines(A const* from, index_t across, index_t step, index_t lines, index_t k, T* to) {
-  constexpr int W = V::width, groups = (Width + W - 1) / W;
-  if (across == 1) {
-    // What a last vector writes too much belongs to the next step, which comes later.
-    for (index_t d = 0; d < k; ++d)
-      for (int g = 0; g < groups; ++g)
-        load_up_to<V>(from + d * step + g * W, lines - g * W).store(to + d * Width + g * W);
-  } else if (step == 1) {
-    for (index_t d = 0; d < k; d += W)
-      for (index_t g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
-        index_t const n = k - d < W ? k - d : index_t{W};
-        pack_square<V>(from + g * W * across + d, across, lines - g * W, n, to + d * Width + g * W, index_t{Width});
-      }
-  } else {
-    for (index_t d = 0; d < k; ++d)
-      for (index_t i = 0; i < Width; ++i)
-        to[d * Width + i] = i < lines ? static_cast<T>(from[i * across + d * step]) : T(0);
+/// Lines of one operand: `lines` of them, `across` apart, `k` steps that are `step` apart.
+template <class A>
+struct operand_lines {
+  A const* from;
+  index_t across, step, lines, k;
+};
+
+/// Packs lines over all of k: to[d * width + line]. Missing lines are zero. Writes up to a vector past the end.
+struct pack_body {
+  template <class Isa, class A, class T>
+  HEDDLE_SHIM void operator()(Isa, operand_lines<A> const& x, T* const& to, index_t const& width) const {
+    constexpr int W = Isa::template lanes<T>;
+    using V = vec<T, W, W>;
+    index_t const groups = (width + W - 1) / W;
+    if (x.across == 1) {
+      // What a last vector writes too much belongs to the next step, which comes later.
+      for (index_t d = 0; d < x.k; ++d)
+        for (index_t g = 0; g < groups; ++g)
+          load_up_to<V>(x.from + d * x.step + g * W, x.lines - g * W).store(to + d * width + g * W);
+    } else if (x.step == 1) {
+      for (index_t d = 0; d < x.k; d += W)
+        for (index_t g = groups - 1; g >= 0; --g) {  // the last group first, for the same reason
+          index_t const n = x.k - d < W ? x.k - d : index_t{W};
+          pack_square<V>(x.from + g * W * x.across + d, x.across, x.lines - g * W, n, to + d * width + g * W, width);
+        }
+    } else {
+      for (index_t d = 0; d < x.k; ++d)
+        for (index_t i = 0; i < width; ++i)
+          to[d * width + i] = i < x.lines ? static_cast<T>(x.from[i * x.across + d * x.step]) : T(0);
+    }
   }
-}
+};
 
 /// Packs the rows [row, row_end) of a, mr at a time.
-struct pack_rows_body {
-  template <class Isa, class I>
-  HEDDLE_SHIM void operator()(Isa, I const& in, typename I::number* const& to, index_t const& row,
-                              index_t const& row_end) const {
-    using Tile = register_tile<Isa, typename I::number>;
-    for (index_t r = row; r < row_end; r += Tile::mr)
-      pack_lines<typename Tile::vector, Tile::mr>(in.a + r * in.a_row, in.a_row, in.a_step,
-                                                  in.m - r < Tile::mr ? in.m - r : index_t{Tile::mr}, in.k,
-                                                  to + (r - row) * in.k);
-  }
-};
+template <class I>
+HEDDLE_FN void pack_rows(I const& in, index_t mr, typename I::number* to, index_t row, index_t row_end) {
+  using A = std::remove_cv_t<std::remove_pointer_t<decltype(in.a)>>;
+  for (index_t r = row; r < row_end; r += mr)
+    dispatch_isa(pack_body{},
+                 operand_lines<A>{in.a + r * in.a_row, in.a_row, in.a_step, in.m - r < mr ? in.m - r : mr, in.k},
+                 to + (r - row) * in.k, mr);
+}
 
 /// Packs the panel of nr columns of b that starts at column `col`.
-struct pack_columns_body {
-  template <class Isa, class I>
-  HEDDLE_SHIM void operator()(Isa, I const& in, typename I::number* const& to, index_t const& col) const {
-    using Tile = register_tile<Isa, typename I::number>;
-    pack_lines<typename Tile::vector, Tile::nr>(in.b + col * in.b_column, in.b_column, in.b_step,
-                                                in.n - col < Tile::nr ? in.n - col : index_t{Tile::nr}, in.k, to);
-  }
-};
+template <class I>
+HEDDLE_FN void pack_columns(I const& in, index_t nr, typename I::number* to, index_t col) {
+  using A = std::remove_cv_t<std::remove_pointer_t<decltype(in.b)>>;
+  dispatch_isa(
+      pack_body{},
+      operand_lines<A>{in.b + col * in.b_column, in.b_column, in.b_step, in.n - col < nr ? in.n - col : nr, in.k}, to,
+      nr);
+}
 
 }  // namespace detail
 }  // namespace cpu

@@ -40,11 +40,15 @@ HEDDLE_FN stream_plan plan_stream(I const& in, index_t mr, index_t nv, index_t n
   stream_plan plan;
   plan.mr = mr, plan.nv = nv, plan.nr = nr, plan.tiles = (in.m + mr - 1) / mr;
   plan.along_columns = in.b_column == 1;
-  // Packing pays where several register tiles read the same block: in place its lines compete for the ways of a cache.
-  plan.in_place = plan.along_columns && plan.tiles <= 2 && std::is_same_v<decltype(in.b), typename I::number const*>;
+  plan.in_place = plan.along_columns && std::is_same_v<decltype(in.b), typename I::number const*>;
   index_t const block = 32768 * 4 / static_cast<index_t>(sizeof(typename I::number));
-  plan.steps = plan.in_place ? (nv > 2 ? 16 : 32) : plan.along_columns ? block / 256 : block / 128;
-  index_t const strip = plan.in_place ? plan.steps * nr : block / plan.steps;
+  index_t strip = 256;
+  if (plan.in_place && plan.tiles <= 2)
+    plan.steps = nv > 2 ? 16 : 32, strip = plan.steps * nr;
+  else if (plan.in_place)  // with many rows the sums of a strip are as large as the block
+    plan.steps = block / strip * (in.m > 128 ? 2 : 1);
+  else
+    plan.steps = block / (plan.along_columns ? 256 : 128), strip = block / plan.steps;
   // Every worker takes as many strips as the others.
   index_t const strips = round_up((in.n + strip - 1) / strip, workers);
   plan.strip = round_up((in.n + strips - 1) / strips, nr);
@@ -94,9 +98,10 @@ struct panel_product {
   T const* columns;  ///< of b, nr of them
   index_t step;      ///< between steps of k in b
   index_t steps;
-  T* sums;
+  T const* sums;  ///< so far; null: they start here
   index_t pitch;  ///< between rows of sums
-  bool first;     ///< the sums start here
+  T* to;
+  index_t to_pitch;
 };
 
 /// What is asked for meanwhile: lines of memory, each as long as b's share of `run` steps.
@@ -112,7 +117,7 @@ template <class T, class B, int Nv>
 struct panel_body {
   template <class Isa>
   HEDDLE_SHIM void operator()(Isa, panel_product<T> const& x, lines_ahead const& ahead) const {
-    pick<stream_tile<Isa, T, Nv>::rows, stream_tile<Isa, T, Nv>>(x, ahead);
+    if constexpr (!is_fallback<Isa>()) pick<stream_tile<Isa, T, Nv>::rows, stream_tile<Isa, T, Nv>>(x, ahead);
   }
 
  private:
@@ -134,7 +139,7 @@ struct panel_body {
     using all = std::make_integer_sequence<int, Rows * Tile::nv>;
     constexpr int bytes = Tile::nr * static_cast<int>(sizeof(B));
     V acc[Rows * Tile::nv];
-    if (x.first)
+    if (x.sums == nullptr)
       clear(all{}, acc);
     else
       load_tile<Tile>(all{}, x.sums, x.pitch, acc);
@@ -150,7 +155,7 @@ struct panel_body {
         multiply_step<Tile>(all{}, acc, a, right);
       }
     }
-    store_sums<Tile>(all{}, acc, x.sums, x.pitch);
+    store_sums<Tile>(all{}, acc, x.to, x.to_pitch);
   }
 };
 
@@ -174,31 +179,44 @@ HEDDLE_FN block_ahead block_after(I const& in, stream_plan const& plan, index_t 
   return {{from, apart, run > 0 ? run : 1}, plan.nr * apart};
 }
 
+/// Where finished sums go without a stop in scratch: the first column of a strip of c, null where they stop.
+template <class T>
+struct strip_of_c {
+  T* at;
+  index_t row;
+
+  /// Whether a row tile is written so. A register tile has an even number of rows, or all.
+  HEDDLE_FN bool takes(part const& rows, index_t mr) const {
+    return at != nullptr && (rows.size == mr || rows.size % 2 == 0);
+  }
+};
+
 /// One block of a strip under all row tiles. `block` holds its packed panels from panel `whole` on.
 template <class B, class I>
 HEDDLE_FN void multiply_block(I const& in, I const& part, stream_plan const& plan, index_t k, index_t col,
-                              index_t columns, index_t whole, bool first, typename I::number const* rows,
-                              index_t rows_size, typename I::number const* block, typename I::number* sums) {
+                              index_t columns, index_t whole, bool first, strip_of_c<typename I::number> const& c,
+                              typename I::number const* rows, index_t rows_size, typename I::number const* block,
+                              typename I::number* sums) {
   using T = typename I::number;
   index_t const panels = (columns + plan.nr - 1) / plan.nr;
   block_ahead const next = block_after(in, plan, k, col, columns);
   for (index_t t = 0; t < plan.tiles; ++t) {
-    panel_product<T> x{rows + t * rows_size + k * plan.mr,
-                       row_tile(in.m, plan.mr, t).size,
-                       block,
-                       plan.nr,
-                       part.k,
-                       sums + t * plan.mr * plan.strip,
-                       plan.strip,
-                       first};
+    heddle::part const lines = row_tile(in.m, plan.mr, t);
+    T* mine = sums + t * plan.mr * plan.strip;
+    T* out = c.takes(lines, plan.mr) ? c.at + lines.offset * c.row : nullptr;
+    panel_product<T> x{
+        rows + t * rows_size + k * plan.mr, lines.size, block, plan.nr, part.k, nullptr, plan.strip, nullptr, 0};
     lines_ahead const nothing{reinterpret_cast<char const*>(x.rows), 0, part.k};
     // The row tiles take turns, so that the requests are spread over the whole block.
-    for (index_t p = 0, turn = 0; p < panels; ++p, turn = turn + 1 == plan.tiles ? 0 : turn + 1, x.sums += plan.nr) {
+    for (index_t p = 0, turn = 0; p < panels; ++p, turn = turn + 1 == plan.tiles ? 0 : turn + 1) {
+      bool const finished = out != nullptr && (p + 1) * plan.nr <= columns;
+      x.sums = first ? nullptr : mine + p * plan.nr;
+      x.to = (finished ? out : mine) + p * plan.nr, x.to_pitch = finished ? c.row : plan.strip;
       x.columns = block + (p - whole) * plan.nr * part.k, x.step = plan.nr;
       if constexpr (std::is_same_v<T, B>)
         if (p < whole) x.columns = part.b + col + p * plan.nr, x.step = in.b_step;
-      lines_ahead const mine{next.first.from + p * next.share, next.first.apart, next.first.run};
-      lines_ahead const& ahead = turn == t ? mine : nothing;
+      lines_ahead const share{next.first.from + p * next.share, next.first.apart, next.first.run};
+      lines_ahead const& ahead = turn == t ? share : nothing;
       if (plan.nv == 4)
         dispatch_isa(panel_body<T, B, 4>{}, x, ahead);
       else if (plan.nv == 3)
@@ -209,30 +227,13 @@ HEDDLE_FN void multiply_block(I const& in, I const& part, stream_plan const& pla
   }
 }
 
-/// Packs one panel of a block.
-struct panel_pack_body {
-  template <class Isa, class I>
-  HEDDLE_SHIM void operator()(Isa, I const& in, index_t const& nv, typename I::number* const& to,
-                              index_t const& col) const {
-    if (nv == 4)
-      pack<stream_tile<Isa, typename I::number, 4>>(in, to, col);
-    else if (nv == 3)
-      pack<stream_tile<Isa, typename I::number, 3>>(in, to, col);
-    else
-      pack<stream_tile<Isa, typename I::number, 2>>(in, to, col);
-  }
-  template <class Tile, class I>
-  HEDDLE_SHIM void pack(I const& in, typename I::number* to, index_t col) const {
-    pack_lines<typename Tile::vector, Tile::nr>(in.b + col * in.b_column, in.b_column, in.b_step,
-                                                in.n - col < Tile::nr ? in.n - col : index_t{Tile::nr}, in.k, to);
-  }
-};
-
-/// One strip of columns [col, col + columns): all sums, to `sums`, tile by tile of `mr` rows, `strip` apart. `block`
+/// One strip of columns [col, col + columns): all sums, to `sums`, tile by tile of `mr` rows, `strip` apart, or to
+/// c what it takes. `block`
 /// has room for a packed block.
 template <class I>
-HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, typename I::number const* rows, index_t rows_size,
-                         typename I::number* sums, typename I::number* block, index_t col, index_t columns) {
+HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, strip_of_c<typename I::number> const& c,
+                         typename I::number const* rows, index_t rows_size, typename I::number* sums,
+                         typename I::number* block, index_t col, index_t columns) {
   using T = typename I::number;
   using B = std::remove_cv_t<std::remove_pointer_t<decltype(in.b)>>;
   index_t const pieces = pieces_of(in.k), panels = (columns + plan.nr - 1) / plan.nr;
@@ -247,8 +248,9 @@ HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, typename I::numbe
       part.b += k * in.b_step, part.k = to - k < plan.steps ? to - k : plan.steps;
       index_t const panel_size = plan.nr * part.k;
       for (index_t p = whole; p < panels; ++p)
-        dispatch_isa(panel_pack_body{}, part, plan.nv, block + (p - whole) * panel_size, col + p * plan.nr);
-      multiply_block<B>(in, part, plan, k, col, columns, whole, k == from, rows, rows_size, block, mine);
+        pack_columns(part, plan.nr, block + (p - whole) * panel_size, col + p * plan.nr);
+      strip_of_c<T> const out{k + plan.steps >= in.k ? c.at : nullptr, c.row};
+      multiply_block<B>(in, part, plan, k, col, columns, whole, k == from, out, rows, rows_size, block, mine);
     }
     for (int merges = tree.push(); merges > 0; --merges, --slot)
       dispatch_isa(add_body<T>{}, static_cast<T const*>(sums + slot * slot_size), sums + (slot - 1) * slot_size,
@@ -275,16 +277,21 @@ HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out) {
   T* const blocks = frame.template take<T>(workers * block_size);
   exec.for_each_tile(plan.tiles, [=](index_t t, int) {
     part const r = row_tile(in.m, mr, t);
-    dispatch_isa(detail::pack_rows_body{}, in, rows + t * rows_size, r.offset, r.offset + r.size);
+    detail::pack_rows(in, mr, rows + t * rows_size, r.offset, r.offset + r.size);
   });
   exec.for_each_tile((in.n + plan.strip - 1) / plan.strip, [=](index_t strip, int worker) {
     index_t const col = strip * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
     T* const mine = sums + worker * sums_size;
-    detail::sum_strip(in, plan, rows, rows_size, mine, blocks + worker * block_size, col, columns);
+    detail::strip_of_c<T> c{nullptr, out.c_row};
+    if constexpr (std::is_same_v<decltype(out.c), T*>)
+      if (pieces == 1 && out.direct()) c.at = out.c + col;
+    detail::sum_strip(in, plan, c, rows, rows_size, mine, blocks + worker * block_size, col, columns);
     for (index_t t = 0; t < plan.tiles; ++t) {
       part const r = row_tile(in.m, mr, t);
-      dispatch_isa(detail::store_body{}, out, static_cast<T const*>(mine + t * mr * plan.strip), plan.strip, r.offset,
-                   r.size, col, columns);
+      index_t const written = c.takes(r, mr) ? columns / nr * nr : 0;
+      if (written < columns)
+        dispatch_isa(detail::store_body{}, out, static_cast<T const*>(mine + t * mr * plan.strip + written), plan.strip,
+                     r.offset, r.size, col + written, columns - written);
     }
   });
 }

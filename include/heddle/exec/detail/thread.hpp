@@ -53,6 +53,14 @@ class os_thread {
     started_ = 1;
   }
 
+  /// The cores that a started thread may use. False where the system does not say, or refuses.
+  HEDDLE_FN bool get_cores(cpu_set_t& cores) const noexcept {
+    return pthread_getaffinity_np(handle_, sizeof cores, &cores) == 0;
+  }
+  HEDDLE_FN bool set_cores(cpu_set_t const& cores) const noexcept {
+    return pthread_setaffinity_np(handle_, sizeof cores, &cores) == 0;
+  }
+
   HEDDLE_FN void join() noexcept {
     if (started_ == 0) return;
     pthread_join(handle_, nullptr);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul_kernel.hpp>
+
+/// @file
+/// The CPU matrix product of operands that are read where they lie: nothing is packed, and rows and columns at the
+/// edges have register tiles of their own. For products that are too small, or too short in one extent, to repay
+/// packing.
+
+namespace heddle {
+namespace cpu {
+
+/// How one product is cut. Units: register tiles.
+struct direct_plan {
+  index_t mr = 0, nr = 0;  ///< the largest register tile
+  index_t row_tiles = 0, column_tiles = 0;
+  index_t row_parts = 1, column_parts = 1;  ///< what workers take is one part of each
+};
+
+namespace detail {
+
+/// One register tile: `rows` rows of a and `columns` columns of b, to lines of `to` that are `pitch` apart.
+template <class T>
+struct direct_tile {
+  T const* a;
+  T const* b;
+  T* to;
+  index_t a_row, a_step, b_step, pitch, depth;
+  index_t rows, columns;
+};
+
+/// Rows of a at one step: every third has a pointer, because so many fit the registers and the two between are one
+/// addition away. Pack expansions throughout: arrays that loops run over stay in memory.
+template <class T, class Thirds>
+struct row_pointers;
+template <class T, int... P>
+struct row_pointers<T, std::integer_sequence<int, P...>> {
+  T const* at[sizeof...(P)];
+
+  HEDDLE_SHIM row_pointers(T const* first, index_t apart) : at{first + 3 * P * apart...} {}
+  HEDDLE_SHIM void advance(index_t step) { ((at[P] += step), ...); }
+};
+template <class T, int Rows>
+using pointers_to = row_pointers<T, std::make_integer_sequence<int, (Rows + 2) / 3>>;
+
+template <int Nv, class V, class Pointers, int... X>
+HEDDLE_SHIM void direct_step(std::integer_sequence<int, X...>, V* acc, Pointers const& a, index_t apart, V const* b) {
+  ((acc[X] = fma(V::splat(a.at[X / Nv / 3][X / Nv % 3 * apart]), b[X % Nv], acc[X])), ...);
+}
+/// Moves of Nv vectors of which the last one holds `last` lanes where Part.
+template <bool Part, int Nv, class V, class T, int... X>
+HEDDLE_SHIM void load_columns(std::integer_sequence<int, X...>, T const* from, index_t last, V* to) {
+  ((to[X] = Part && X + 1 == Nv ? V::load(from + X * V::width, last) : V::load(from + X * V::width)), ...);
+}
+template <bool Part, int Nv, class V, class T, int... X>
+HEDDLE_SHIM void store_rows(std::integer_sequence<int, X...>, V const* acc, T* to, index_t pitch, index_t last) {
+  ((Part && X % Nv + 1 == Nv ? acc[X].store(to + X / Nv * pitch + X % Nv * V::width, last)
+                             : acc[X].store(to + X / Nv * pitch + X % Nv * V::width)),
+   ...);
+}
+
+/// The sums of a register tile of Nv vectors of columns, the last one perhaps filled in part.
+template <class T, int Nv>
+struct direct_body {
+  template <class Isa>
+  HEDDLE_SHIM void operator()(Isa, direct_tile<T> const& x) const {
+    if constexpr (!is_fallback<Isa>()) pick<Isa, register_tile<Isa, T>::mr>(x);
+  }
+
+ private:
+  template <class Isa, int Rows>
+  HEDDLE_SHIM void pick(direct_tile<T> const& x) const {
+    if constexpr (Rows > 1)
+      if (x.rows < Rows) return pick<Isa, Rows - 1>(x);
+    // A mask costs nothing in registers of 64 bytes, and narrower ones have few forms.
+    if constexpr (Isa::register_bytes < 64)
+      if (x.columns == Nv * register_tile<Isa, T>::lanes) return run<Isa, Rows, false>(x);
+    run<Isa, Rows, true>(x);
+  }
+  template <class Isa, int Rows, bool Part>
+  HEDDLE_SHIM void run(direct_tile<T> const& x) const {
+    using V = typename register_tile<Isa, T>::vector;
+    using all = std::make_integer_sequence<int, Rows * Nv>;
+    V acc[Rows * Nv];
+    clear(all{}, acc);
+    pointers_to<T, Rows> a(x.a, x.a_row);
+    T const* b = x.b;
+    index_t const last = x.columns - (Nv - 1) * V::width, apart = x.a_row, step = x.a_step, b_step = x.b_step;
+    for (index_t d = x.depth; d > 0; --d, b += b_step, a.advance(step)) {
+      V right[Nv];
+      load_columns<Part, Nv>(std::make_integer_sequence<int, Nv>{}, b, last, right);
+      direct_step<Nv>(all{}, acc, a, apart, right);
+    }
+    store_rows<Part, Nv>(all{}, acc, x.to, x.pitch, last);
+  }
+};
+
+template <class T>
+HEDDLE_FN void run_direct_tile(direct_tile<T> const& x, index_t nr) {
+  if (2 * x.columns > nr)
+    dispatch_isa(direct_body<T, 2>{}, x);
+  else
+    dispatch_isa(direct_body<T, 1>{}, x);
+}
+
+/// The register tiles of one part of the rows and one of the columns.
+template <class I, class O>
+HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, part const& rows, part const& columns) {
+  using T = typename I::number;
+  alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
+  bool direct = false;
+  if constexpr (std::is_same_v<decltype(out.c), T*>) direct = out.direct();
+  for (index_t r = rows.offset; r < rows.end(); ++r) {
+    part const lines = balanced_part(in.m, plan.row_tiles, r);
+    for (index_t c = columns.offset; c < columns.end(); ++c) {
+      index_t const col = c * plan.nr, width = in.n - col < plan.nr ? in.n - col : plan.nr;
+      T* to = tile;
+      index_t pitch = plan.nr;
+      if constexpr (std::is_same_v<decltype(out.c), T*>)
+        if (direct) to = out.c + lines.offset * out.c_row + col, pitch = out.c_row;
+      run_direct_tile(direct_tile<T>{in.a + lines.offset * in.a_row, in.b + col, to, in.a_row, in.a_step, in.b_step,
+                                     pitch, in.k, lines.size, width},
+                      plan.nr);
+      if (!direct)
+        dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, lines.offset, lines.size, col, width);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Whether reading both operands in place beats packing them: b stays in the L2 cache, and a is read few times.
+template <class I>
+HEDDLE_FN bool reads_in_place(I const& in) {
+  index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
+  return in.b_column == 1 && in.k > 0 && in.k <= chain_depth && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+}
+
+/// Submits a product that is read in place. Pre: k is at most one chain, columns of b are adjacent.
+template <class E, class I, class O>
+HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
+  direct_plan plan;
+  dispatch_isa(detail::tile_size_body{}, typename I::number{}, &plan.mr, &plan.nr);
+  index_t const row_bytes = in.a_row * static_cast<index_t>(sizeof(typename I::number));
+  if (row_bytes % 2048 == 0 && in.k > 64) plan.mr = plan.mr < 10 ? plan.mr : 10;
+  plan.row_tiles = (in.m + plan.mr - 1) / plan.mr, plan.column_tiles = (in.n + plan.nr - 1) / plan.nr;
+  // A loop of several workers costs about as much as a million operations.
+  index_t const workers = in.m * in.n * in.k < (index_t{1} << 19) ? 1 : exec.concurrency();
+  if (workers > 1) {
+    plan.row_parts = plan.row_tiles < 4 * workers ? plan.row_tiles : 4 * workers;
+    if (plan.row_tiles % workers) plan.column_parts = plan.column_tiles < workers ? plan.column_tiles : workers;
+  }
+  exec.for_each_tile(plan.row_parts * plan.column_parts, [=](index_t tile, int) {
+    detail::run_direct(in, out, plan, balanced_part(plan.row_tiles, plan.row_parts, tile / plan.column_parts),
+                       balanced_part(plan.column_tiles, plan.column_parts, tile % plan.column_parts));
+  });
+}
+
+}  // namespace cpu
+}  // namespace heddle

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "products.hpp"
+
+#include <array>
+
+using namespace heddle;
+
+TEST_CASE("products in place: every register tile, at the ends of pages", "[linalg]") {
+  serial_executor exec;
+  for (index_t m = 5; m <= 31; ++m)
+    for (index_t const n : {1, 5, 8, 9, 15, 16, 17, 31, 32, 33, 47, 49, 100})
+      for (int which = 0; which < 4; ++which) {
+        test::product_problem p = test::transposed({1, m, n, 9}, which);
+        p.a.end = p.b.end = p.c.end = test::guard::page;
+        CAPTURE(m, n, which);
+        test::require_defined_bits<float, float>(exec, p);
+      }
+}
+
+TEST_CASE("products in place: depth, gaps, factors", "[linalg]") {
+  threads_executor exec(3);
+  for (index_t const k : {1, 2, 63, 64, 65, 1024, 4095, 4096, 4097})
+    for (int which = 0; which < 8; ++which) {
+      test::product_problem p = test::transposed({1, 29, 45, k}, which);
+      p.c.transposed = which & 4;
+      test::require_defined_bits<float, float>(exec, p);
+      p.a.gap = 3, p.b.gap = 5, p.c.gap = 7;
+      p.options = {0.5, 2};
+      test::require_defined_bits<float, float>(exec, p);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("products in place are shared by workers", "[linalg]", test::executor_cases) {
+  TestType setup;
+  for (auto const& size : {std::array<index_t, 3>{15, 700, 80}, {700, 33, 40}, {140, 140, 140}, {64, 64, 512}})
+    for (int const which : {0, 1})
+      test::require_defined_bits<float, float>(setup.exec, test::transposed({1, size[0], size[1], size[2]}, which));
+}
+
+TEST_CASE("products in place of doubles", "[linalg]") {
+  serial_executor exec;
+  for (index_t m = 5; m <= 16; ++m)
+    for (index_t const n : {3, 4, 5, 8, 9, 17})
+      test::require_defined_bits<double, double>(exec, test::transposed({1, m, n, 33}, 0));
+}
