@@ -130,9 +130,11 @@ struct kernel<pack_fn, cpu_tag> {
     cpu::word_sizes const s = cpu::word_sizes_of<words<T>>(k);
     cpu::strided<T> const from{b.data(), b.stride(1), b.stride(0)};
     std::uint32_t* const to = reinterpret_cast<std::uint32_t*>(memory);
-    exec.for_each_tile((n + s.nr - 1) / s.nr, [=](index_t p, int) {
-      index_t const c = p * s.nr;
-      dispatch_isa(cpu::detail::word_panel_body<words<T>>{}, from, c, n - c < s.nr ? n - c : s.nr, k, to + p * s.panel);
+    index_t const panels = (n + s.nr - 1) / s.nr, together = cpu::word_panels_at_once(s);
+    exec.for_each_tile((panels + together - 1) / together, [=](index_t i, int) {
+      index_t const p = i * together, count = panels - p < together ? panels - p : together;
+      dispatch_isa(cpu::detail::word_panels_body<words<T>>{}, from, p * s.nr, n - p * s.nr, count, k, to + p * s.panel,
+                   s.panel);
     });
   }
 

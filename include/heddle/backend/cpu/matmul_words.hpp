@@ -81,18 +81,19 @@ HEDDLE_SHIM void dot_bf16(float* sums, std::uint32_t const* a, std::uint32_t con
   r::reg<R>(sums) = x;
 }
 template <int R>
-HEDDLE_SHIM void dot_bytes(std::int32_t* sums, std::uint32_t const* unsigned_bytes, std::uint32_t const* signed_bytes) {
+HEDDLE_SHIM void dot_bytes(float* sums, std::uint32_t const* unsigned_bytes, std::uint32_t const* signed_bytes) {
   namespace r = heddle::detail::registers;
-  r::raw<std::int32_t, R> x = r::reg<R>(sums);
+  r::raw<float, R> x = r::reg<R>(sums);
   asm("vpdpbusd %2, %1, %0" : "+v"(x) : "v"(r::reg<R>(unsigned_bytes)), "v"(r::reg<R>(signed_bytes)));
   r::reg<R>(sums) = x;
 }
 template <int R>
-HEDDLE_SHIM void dot_halves(std::int32_t* sums, std::uint32_t const* a, std::uint32_t const* b) {
+HEDDLE_SHIM void dot_halves(float* sums, std::uint32_t const* a, std::uint32_t const* b) {
   namespace r = heddle::detail::registers;
-  r::raw<std::int32_t, R> x;
-  asm("vpmaddwd %2, %1, %0" : "=v"(x) : "v"(r::reg<R>(a)), "v"(r::reg<R>(b)));
-  r::reg<R>(sums) = r::reg<R>(sums) + x;
+  r::raw<float, R> x = r::reg<R>(sums), both;
+  asm("vpmaddwd %2, %1, %0" : "=v"(both) : "v"(r::reg<R>(a)), "v"(r::reg<R>(b)));
+  asm("vpaddd %1, %0, %0" : "+v"(x) : "v"(both));
+  r::reg<R>(sums) = x;
 }
 #endif
 
@@ -105,7 +106,7 @@ struct word_format {
   static constexpr bool flushes = std::is_same_v<P, bf16_words> && !native;
   static constexpr bool flip = std::is_same_v<P, byte_words<true>> && native;  ///< bytes of a are moved up by 128
   using sum = typename P::sum;
-  using vector = vec<sum, lanes, lanes>;
+  using vector = vec<float, lanes, lanes>;  ///< of sums; integers as their bits, so that registers have one type
   using words = vec<std::uint32_t, lanes, lanes>;
 
   /// Writes the words of one group of steps of as many lines as a vector has lanes.
@@ -144,8 +145,9 @@ struct word_format {
 #endif
     } else if constexpr (!std::is_same_v<P, bf16_words>) {
       auto const x = bit_cast<std::int32_t>(left), y = bit_cast<std::int32_t>(b);
-      acc = acc + shift_right<16>(shift_left<16>(x)) * shift_right<16>(shift_left<16>(y)) +
-            shift_right<16>(x) * shift_right<16>(y);
+      acc = bit_cast<float>(bit_cast<std::int32_t>(acc) +
+                            shift_right<16>(shift_left<16>(x)) * shift_right<16>(shift_left<16>(y)) +
+                            shift_right<16>(x) * shift_right<16>(y));
     } else {
       floats const right = bit_cast<float>(b);
       for (int i = 0; i < lanes; ++i) acc.lane[i] = fma_flushed(left.lane[i], right.lane[i], acc.lane[i]);
@@ -233,7 +235,7 @@ struct word_body : P {
     using all = std::make_integer_sequence<int, Rows * Tile::nv>;
     typename F::vector acc[Rows * Tile::nv];
     if (x.start)
-      load_tile<Tile>(all{}, x.start, index_t{0}, acc);
+      load_tile<Tile>(all{}, reinterpret_cast<float const*>(x.start), index_t{0}, acc);
     else
       clear(all{}, acc);
     std::uint32_t const *a = x.rows, *b = x.columns;
@@ -241,7 +243,7 @@ struct word_body : P {
       typename F::words const right[Tile::nv] = {F::words::load(b), F::words::load(b + Tile::lanes)};
       multiply_words<F, Tile::nv>(all{}, acc, a, right);
     }
-    store_sums<Tile>(all{}, acc, x.sums, x.pitch);
+    store_sums<Tile>(all{}, acc, reinterpret_cast<float*>(x.sums), x.pitch);
   }
   template <class F, int Nv, int... X>
   static HEDDLE_SHIM void multiply_words(std::integer_sequence<int, X...>, typename F::vector* acc,

@@ -102,6 +102,21 @@ HEDDLE_SHIM void put_words(std::integer_sequence<int, I...>, V const* rows, std:
   ((I < n ? F::template put<Left>(rows[I], to + I * F::per * Width, Width) : void()), ...);
 }
 
+/// Two steps of as many bf16 lines as two vectors have words, as words.
+template <class V>
+HEDDLE_SHIM void pair_steps(bf16 const* from, index_t step, V& lower, V& upper) {
+#if !defined(__CUDA_ARCH__)
+  constexpr int halves = 2 * V::width;
+  using codes = vec<std::uint16_t, halves, halves>;
+  namespace r = heddle::detail::registers;
+  codes low, high;
+  interleave<halves>(std::make_integer_sequence<int, halves>{}, codes::load(&from->bits), codes::load(&from[step].bits),
+                     low, high);
+  r::reg<V::width>(lower.lane) = reinterpret_cast<r::raw<std::uint32_t, V::width> const&>(r::reg<halves>(low.lane));
+  r::reg<V::width>(upper.lane) = reinterpret_cast<r::raw<std::uint32_t, V::width> const&>(r::reg<halves>(high.lane));
+#endif
+}
+
 /// Packs up to Width lines of an operand over all of k, number by number. Writes up to a vector past the end.
 template <class F, class P, int Width, bool Left, class Source>
 HEDDLE_SHIM void pack_codes(Source const& in, index_t lines, index_t k, std::uint32_t* to) {
@@ -124,8 +139,17 @@ HEDDLE_SHIM void pack_words(strided<S> const& in, index_t lines, index_t k, std:
   constexpr int W = V::width, parts = (Width + W - 1) / W;
   constexpr index_t group = P::group, pitch = F::per * Width;
   if (in.across == 1) {
+    index_t d = 0;
+    if constexpr (std::is_same_v<P, bf16_words> && std::is_same_v<S, bf16> && Width == 2 * W)
+      if (lines >= Width)
+        for (; d + 1 < k; d += group, to += pitch) {
+          V lower, upper;
+          pair_steps(in.from + d * in.step, in.step, lower, upper);
+          F::template put<Left>(lower, to, Width);
+          F::template put<Left>(upper, to + W, Width);
+        }
     // What a last vector writes too much belongs to the next step, which comes later.
-    for (index_t d = 0; d < k; d += group, to += pitch)
+    for (; d < k; d += group, to += pitch)
       for (int g = 0; g < parts; ++g)
         F::template put<Left>(words_across<P, V>(in.from + d * in.step + g * W, in.step, lines - g * W, k - d),
                               to + g * W, Width);
@@ -173,27 +197,49 @@ struct word_rows_body : P {
   }
 };
 
-/// One panel of b, with what its sums start from before it where the format has that.
+/// Steps [from, ...) of an operand.
+template <class S>
+HEDDLE_SHIM strided<S> steps_from(strided<S> in, index_t from) {
+  in.from += from * in.step;
+  return in;
+}
+/// Whether lines lie side by side, so that several panels are better packed a slice of k at a time.
+template <class S>
+HEDDLE_SHIM bool has_rows(strided<S> const& in) {
+  return in.across == 1;
+}
+
+/// Panels of b from column `col` on, `apart` words from one another, with what their sums start from before each where
+/// the format has that. `columns` of b are left from there on.
 template <class P>
-struct word_panel_body : P {
+struct word_panels_body : P {
   template <class Isa, class Source>
-  HEDDLE_SHIM void operator()(Isa, Source const& in, index_t const& col, index_t const& columns, index_t const& k,
-                              std::uint32_t* const& to) const {
+  HEDDLE_SHIM void operator()(Isa, Source const& in, index_t const& col, index_t const& columns, index_t const& panels,
+                              index_t const& k, std::uint32_t* const& to, index_t const& apart) const {
     using F = word_format<Isa, P>;
     constexpr int nr = register_tile<Isa, float>::nr;
     constexpr index_t head = P::has_head ? nr : 0;
-    pack_words<F, P, nr, false>(lines_from(in, col), columns, k, to + head);
-    if constexpr (P::has_head) {
-      index_t const steps = (k + P::group - 1) / P::group;
-      for (int c = 0; c < nr; c += F::lanes) {
-        typename F::vector total = F::vector::zero();
-        if constexpr (F::native) {
-          // Bytes of a that are moved up by 128 add 128 times the sum of the column.
-          constexpr std::uint32_t moved = 0x80808080u;
-          for (index_t i = 0; i < steps; ++i) F::step(total, &moved, F::words::load(to + head + i * nr + c));
-        }
-        (F::vector::zero() - total).store(reinterpret_cast<std::int32_t*>(to) + c);
+    index_t const slice = has_rows(in) && panels > 1 ? 64 : k;
+    for (index_t d = 0; d < k; d += slice)
+      for (index_t p = 0; p < panels; ++p)
+        pack_words<F, P, nr, false>(steps_from(lines_from(in, col + p * nr), d),
+                                    columns - p * nr < nr ? columns - p * nr : index_t{nr},
+                                    k - d < slice ? k - d : slice, to + p * apart + head + d / P::group * F::per * nr);
+    if constexpr (P::has_head)
+      for (index_t p = 0; p < panels; ++p) start_sums<F, nr>(to + p * apart, (k + P::group - 1) / P::group);
+  }
+
+ private:
+  template <class F, int Nr>
+  static HEDDLE_SHIM void start_sums(std::uint32_t* panel, index_t steps) {
+    for (int c = 0; c < Nr; c += F::lanes) {
+      typename F::vector total = F::vector::zero();
+      if constexpr (F::native) {
+        // Bytes of a that are moved up by 128 add 128 times the sum of the column.
+        constexpr std::uint32_t moved = 0x80808080u;
+        for (index_t i = 0; i < steps; ++i) F::step(total, &moved, F::words::load(panel + Nr + i * Nr + c));
       }
+      (F::words::zero() - bit_cast<std::uint32_t>(total)).store(panel + c);
     }
   }
 };

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/backend/cpu/matmul_stream.hpp>
 #include <heddle/backend/cpu/matmul_words_pack.hpp>
 
 /// @file
 /// How a product of packed words is cut: chunks of rows and of columns that are packed, parts of them that a worker
-/// takes, register tiles. Where there are few rows a worker packs a panel of b just before it is used.
+/// takes, register tiles. Where all rows of a fit the L2 cache a worker packs a panel of b just before it is used.
 
 namespace heddle {
 namespace cpu {
 
-/// Bytes of packed rows and of packed columns at a time, and of rows that stay in an L2 cache.
+/// Bytes of packed rows and of packed columns at a time, of rows that stay in an L2 cache, and of panels beside them.
 inline constexpr index_t word_rows_bytes = 8 * 1024 * 1024, word_columns_bytes = 16 * 1024 * 1024,
-                         word_l2_bytes = 448 * 1024;
+                         word_l2_bytes = 576 * 1024, word_panels_bytes = 256 * 1024;
 
 /// Sizes of packed operands. Units: words of 32 bits.
 struct word_sizes {
@@ -45,6 +44,17 @@ struct word_problem {
   index_t m, n, k;
   std::uint32_t const* panels = nullptr;
 };
+
+/// The rows of register tile i: full ones, then the rest; the last two share their rows where two narrower tiles hold
+/// them.
+HEDDLE_FN constexpr part word_tile(index_t m, index_t mr, index_t i) {
+  index_t const tiles = (m + mr - 1) / mr, both = m - (tiles - 2) * mr;
+  if (tiles > 1 && i >= tiles - 2 && both <= 2 * detail::power_under(mr)) {
+    part const p = balanced_part(both, 2, i - (tiles - 2));
+    return {(tiles - 2) * mr + p.offset, p.size};
+  }
+  return {i * mr, m - i * mr < mr ? m - i * mr : mr};
+}
 
 namespace detail {
 
@@ -109,46 +119,62 @@ HEDDLE_FN word_parts word_parts_of(word_sizes const& s, index_t tiles, index_t p
 
 }  // namespace detail
 
+/// Panels that are packed together.
+HEDDLE_FN index_t word_panels_at_once(word_sizes const& s) {
+  index_t const fit = word_panels_bytes / (4 * s.panel + 1);
+  return fit < 1 ? 1 : fit < 4 ? fit : 4;
+}
+
+/// Packs panels [first, first + count) of b.
+template <class P, class I>
+HEDDLE_FN void pack_panels(I const& in, word_sizes const& s, index_t first, index_t count, std::uint32_t* to) {
+  dispatch_isa(detail::word_panels_body<P>{}, in.b, first * s.nr, in.n - first * s.nr, count, in.k, to, s.panel);
+}
+
 /// Submits one product.
 template <class P, class E, class I, class O>
 HEDDLE_FN void submit_words(E& exec, I const& in, O const& out) {
   word_sizes const s = word_sizes_of<P>(in.k);
   int const workers = exec.concurrency();
   index_t const tiles = (in.m + s.mr - 1) / s.mr, panels = (in.n + s.nr - 1) / s.nr;
-  bool const packed = in.panels != nullptr, at_use = !packed && tiles <= 2;
+  bool const packed = in.panels != nullptr, at_use = !packed && 4 * tiles * s.tile <= word_l2_bytes;
   auto const at_most = [](index_t x, index_t most) { return x < most ? x : most < 1 ? index_t{1} : most; };
+  index_t const together = word_panels_at_once(s);
   index_t const row_chunk = at_most(tiles, word_rows_bytes / (4 * s.tile));
-  index_t const column_chunk = packed || at_use ? panels : at_most(panels, word_columns_bytes / (4 * s.panel));
+  index_t const column_chunk =
+      packed || at_use ? panels : at_most(panels, word_columns_bytes / (4 * s.panel + 1) / together * together);
   scratch_frame<E> frame(exec);
   std::uint32_t* const rows = frame.template take<std::uint32_t>(row_chunk * s.tile);
   std::uint32_t* const columns =
-      packed ? nullptr : frame.template take<std::uint32_t>(s.panel * (at_use ? workers : column_chunk));
+      packed ? nullptr : frame.template take<std::uint32_t>(s.panel * (at_use ? workers * together : column_chunk));
   for (index_t first = 0; first < panels; first += column_chunk) {
     index_t const panels_now = at_most(panels - first, column_chunk);
     if (!packed && !at_use)
-      exec.for_each_tile(panels_now, [=](index_t p, int) {
-        index_t const c = (first + p) * s.nr;
-        dispatch_isa(detail::word_panel_body<P>{}, in.b, c, in.n - c < s.nr ? in.n - c : s.nr, in.k,
-                     columns + p * s.panel);
+      exec.for_each_tile((panels_now + together - 1) / together, [=](index_t i, int) {
+        index_t const p = i * together, count = panels_now - p < together ? panels_now - p : together;
+        pack_panels<P>(in, s, first + p, count, columns + p * s.panel);
       });
     for (index_t above = 0; above < tiles; above += row_chunk) {
       index_t const tiles_now = at_most(tiles - above, row_chunk);
       if (first == 0 || row_chunk < tiles)
         exec.for_each_tile(tiles_now, [=](index_t t, int) {
-          part const r = row_tile(in.m, s.mr, above + t);
+          part const r = word_tile(in.m, s.mr, above + t);
           dispatch_isa(detail::word_rows_body<P>{}, in.a, r.offset, r.size, in.k, rows + t * s.tile);
         });
       detail::word_parts const parts = detail::word_parts_of(s, tiles_now, panels_now, workers);
       exec.for_each_tile(parts.rows * parts.columns, [=](index_t i, int worker) {
         part const across = balanced_part(panels_now, parts.columns, i % parts.columns);
         part const down = balanced_part(tiles_now, parts.rows, i / parts.columns);
+        std::uint32_t* const own = columns + (at_use ? worker * together * s.panel : 0);
         for (index_t p = across.offset; p < across.end(); ++p) {
-          index_t const c = (first + p) * s.nr, width = in.n - c < s.nr ? in.n - c : s.nr;
-          std::uint32_t const* panel = packed ? in.panels + p * s.panel : columns + (at_use ? worker : p) * s.panel;
-          if (at_use) dispatch_isa(detail::word_panel_body<P>{}, in.b, c, width, in.k, columns + worker * s.panel);
+          index_t const ahead = (p - across.offset) % together, c = (first + p) * s.nr;
+          if (at_use && ahead == 0)
+            pack_panels<P>(in, s, p, across.end() - p < together ? across.end() - p : together, own);
+          std::uint32_t const* const panel = packed ? in.panels + p * s.panel : own + (at_use ? ahead : p) * s.panel;
           for (index_t t = down.offset; t < down.end(); ++t) {
-            part const r = row_tile(in.m, s.mr, above + t);
-            detail::run_word_tile<P>(s, out, rows + t * s.tile, r.offset, r.size, panel, c, width);
+            part const r = word_tile(in.m, s.mr, above + t);
+            detail::run_word_tile<P>(s, out, rows + t * s.tile, r.offset, r.size, panel, c,
+                                     in.n - c < s.nr ? in.n - c : s.nr);
           }
         }
       });
