@@ -28,6 +28,7 @@
 #include <heddle/backend/cpu/matmul_stream.hpp>
 #include <heddle/backend/cpu/matmul_types.hpp>
 #include <heddle/backend/cpu/matmul_words.hpp>
+#include <heddle/backend/cpu/matmul_words_int4.hpp>
 #include <heddle/backend/cpu/matmul_words_pack.hpp>
 #include <heddle/backend/cpu/matmul_words_submit.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
@@ -103,6 +104,7 @@
 #include <heddle/exec/team.hpp>
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/exec/wait.hpp>
+#include <heddle/linalg/block_int4.hpp>
 #include <heddle/linalg/dequantize.hpp>
 #include <heddle/linalg/epilogue.hpp>
 #include <heddle/linalg/epilogue_activation.hpp>

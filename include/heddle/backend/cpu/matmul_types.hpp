@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/backend/cpu/matmul_words_int4.hpp>
 #include <heddle/backend/cpu/matmul_words_submit.hpp>
 #include <heddle/linalg/packed_operand.hpp>
 
@@ -63,6 +64,16 @@ HEDDLE_FN void submit_either_way(E& exec, word_problem<Left, Right> const& in, O
   submit_words<P>(exec, in, out);
 }
 
+template <class B>
+inline constexpr bool is_block_int4 = false;
+template <class Scale>
+inline constexpr bool is_block_int4<block_int4<Scale>> = true;
+
+template <class T, class Scale>
+HEDDLE_FN int4_lines<T, Scale> lines_of(block_int4<Scale> const& b) {
+  return {b};
+}
+
 template <class P, class E, class A, class B, class O>
 HEDDLE_FN void submit_operand(E& exec, A const& a, B const& b, index_t i, index_t m, index_t n, index_t k,
                               O const& out) {
@@ -72,6 +83,9 @@ HEDDLE_FN void submit_operand(E& exec, A const& a, B const& b, index_t i, index_
     using right = strided<typename B::value_type>;
     right const columns{b.data() + i * b.stride(0), b.stride(2), b.stride(1)};
     submit_either_way<P>(exec, word_problem<left, right>{rows, columns, m, n, k}, out);
+  } else if constexpr (is_block_int4<B>) {
+    auto const columns = lines_of<typename A::value_type>(b);
+    submit_words<P>(exec, word_problem<left, std::remove_const_t<decltype(columns)>>{rows, columns, m, n, k}, out);
   } else {
     using right = strided<typename B::operand_type>;
     submit_words<P>(exec, word_problem<left, right>{rows, {}, m, n, k, static_cast<std::uint32_t const*>(b.data())},
@@ -91,7 +105,8 @@ HEDDLE_FN void run_words(E& exec, A const& a, B const& b, C const& c, matmul_opt
   number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
   // With alpha 0 nothing of a and b may be read: the product of no columns.
   index_t const k = alpha == number(0) ? 0 : a.extent(2);
-  if constexpr (!any_view<B>) linalg::detail::expect_form(b, detail::word_form<words>(), options.strict);
+  if constexpr (!any_view<B> && !detail::is_block_int4<B>)
+    linalg::detail::expect_form(b, detail::word_form<words>(), options.strict);
   for (index_t i = 0; i < c.extent(0); ++i) {
     output<typename C::value_type, number, Epilogue> const out{c.data() + i * c.stride(0),
                                                                c.stride(1),
@@ -100,7 +115,8 @@ HEDDLE_FN void run_words(E& exec, A const& a, B const& b, C const& c, matmul_opt
                                                                beta,
                                                                false,
                                                                epilogue};
-    if constexpr (std::is_same_v<words, bf16_words> && any_view<B> && !has_strict_form<A, B>)
+    if constexpr (std::is_same_v<words, bf16_words> &&
+                  (any_view<B> || detail::is_block_int4<B>)&&!has_strict_form<A, B>)
       if (options.strict) {
         detail::submit_operand<float_words>(exec, a, b, i, c.extent(1), c.extent(2), k, out);
         continue;

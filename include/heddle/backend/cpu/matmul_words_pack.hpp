@@ -45,7 +45,7 @@ inline constexpr bool same_codes = static_cast<index_t>(sizeof(S)) * P::group ==
 /// The codes of n lines at one step of k that lie side by side; zero behind them.
 template <class P, class V, class S>
 HEDDLE_SHIM V codes_across(S const* from, index_t n) {
-  if constexpr (P::group == 4 || std::is_same_v<S, bf16>) {
+  if constexpr (P::group == 4 || (P::group == 2 && std::is_same_v<S, bf16>)) {
     using code = uint_bits_t<S>;
     using codes = vec<code, V::width, V::register_lanes>;
     auto const* const at = reinterpret_cast<code const*>(from);

@@ -3,6 +3,7 @@
 
 #include <heddle/core/arith.hpp>
 #include <heddle/core/tree.hpp>
+#include <heddle/linalg/block_int4.hpp>
 #include <heddle/linalg/matmul.hpp>
 #include <heddle/linalg/packed_operand.hpp>
 #include <heddle/linalg/pair_dot.hpp>
@@ -64,7 +65,7 @@ struct kernel<matmul_fn, reference_tag> {
     using element = typename A::value_type;
     using number = product_number_t<element, typename C::value_type>;
     using sum = std::conditional_t<std::is_integral_v<element>, std::int32_t, number>;
-    exec.for_each_tile(c.extent(0) * c.extent(1), [=, right = reader(b, options.strict)](index_t tile, int) {
+    exec.for_each_tile(c.extent(0) * c.extent(1), [=, right = reader<element>(b, options.strict)](index_t tile, int) {
       index_t const batch = tile / c.extent(1), row = tile % c.extent(1);
       number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
       for (index_t col = 0; col < c.extent(2); ++col) {
@@ -84,11 +85,20 @@ struct kernel<matmul_fn, reference_tag> {
   }
 
  private:
-  template <any_view B>
+  template <class T, class Scale>
+  struct int4_reader {
+    block_int4<Scale> b;
+    HEDDLE_FN T operator()(index_t, index_t i, index_t col) const { return static_cast<T>(b(i, col)); }
+  };
+  template <class T, class Scale>
+  static HEDDLE_FN int4_reader<T, Scale> reader(block_int4<Scale> const& b, bool) {
+    return {b};
+  }
+  template <class T, any_view B>
   static HEDDLE_FN B reader(B const& b, bool) {
     return b;
   }
-  template <class T>
+  template <class, class T>
   static HEDDLE_FN view<T const, 3> reader(packed_operand<T> const& b, bool strict) {
     linalg::detail::expect_form(b, "plain", strict);
     return {static_cast<T const*>(b.data()), dims<3>(1, b.extent(0), b.extent(1))};
