@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/backend/cpu/matmul_decode.hpp>
 #include <heddle/backend/cpu/matmul_words_int4.hpp>
 #include <heddle/backend/cpu/matmul_words_submit.hpp>
 #include <heddle/linalg/packed_operand.hpp>
@@ -38,7 +39,7 @@ struct words_of<A> {
 
 /// The name of the layout that words of this kind have here.
 template <class P>
-struct word_form_body : P {
+struct word_form_body : words_marker<P> {
   template <class Isa>
   HEDDLE_SHIM void operator()(Isa, isa* const& set) const {
     *set = !word_format<Isa, P>::native && Isa::value > isa::avx512 ? isa::avx512 : Isa::value;
@@ -51,6 +52,20 @@ HEDDLE_FN char const* word_form() {
   return heddle::name(set);
 }
 
+/// Submits a product; one of few rows reads a large b in place.
+template <class P, class E, class Left, class Right, class O>
+HEDDLE_FN void submit_in_words(E& exec, word_problem<Left, Right> const& in, O const& out) {
+  submit_words<P>(exec, in, out);
+}
+template <class P, class E, class A, class B, class O>
+  requires(P::group > 1 && same_codes<P, B>)
+HEDDLE_FN void submit_in_words(E& exec, word_problem<strided<A>, strided<B>> const& in, O const& out) {
+  if (in.m <= decode_rows && in.b.across == 1 && in.k * in.n >= decode_elements)
+    submit_decode<P>(exec, in, out);
+  else
+    submit_words<P>(exec, in, out);
+}
+
 /// Submits a product; one of few columns as the transposed one, where a and b may change places.
 template <class P, class E, class Left, class Right, class O>
 HEDDLE_FN void submit_either_way(E& exec, word_problem<Left, Right> const& in, O const& out) {
@@ -58,10 +73,10 @@ HEDDLE_FN void submit_either_way(E& exec, word_problem<Left, Right> const& in, O
     if (in.n < in.m && in.n <= 2 * word_sizes_of<P>(in.k).mr) {
       O turned = out;
       turned.swapped = true;
-      return submit_words<P>(exec, word_problem<Right, Left>{in.b, in.a, in.n, in.m, in.k}, turned);
+      return submit_in_words<P>(exec, word_problem<Right, Left>{in.b, in.a, in.n, in.m, in.k}, turned);
     }
   }
-  submit_words<P>(exec, in, out);
+  submit_in_words<P>(exec, in, out);
 }
 
 template <class B>

@@ -43,6 +43,11 @@ struct byte_words : dot_product_words {
   static constexpr bool has_head = true;  ///< panels of b begin with what their sums start from
 };
 
+/// What bodies inherit from, so that they are compiled for the sets that their words know.
+struct no_dot_product {};
+template <class P>
+using words_marker = std::conditional_t<std::is_base_of_v<dot_product_words, P>, dot_product_words, no_dot_product>;
+
 /// Whether bodies for an instruction set use its dot products.
 template <class Isa>
 inline constexpr bool has_dot = Isa::value == isa::avx512_bf16&& uses_bf16_instructions<dot_product_words>;
@@ -109,23 +114,29 @@ struct word_format {
   using vector = vec<float, lanes, lanes>;  ///< of sums; integers as their bits, so that registers have one type
   using words = vec<std::uint32_t, lanes, lanes>;
 
+  /// The words of one group of steps of b, in the order of `put`.
+  static HEDDLE_SHIM void split(words const& w, words* parts) {
+    if constexpr (per == 1) {
+      parts[0] = w;
+    } else if constexpr (std::is_same_v<P, bf16_words>) {
+      parts[0] = flushed_code(w & 0xFFFF0000u);
+      parts[1] = flushed_code(shift_left<16>(w));
+    } else {
+      widen_bytes<true>(w, parts[0], parts[1]);
+    }
+  }
   /// Writes the words of one group of steps of as many lines as a vector has lanes.
   template <bool Left>
   static HEDDLE_SHIM void put(words const& w, std::uint32_t* to, index_t pitch) {
-    if constexpr (std::is_same_v<P, bf16_words> && !native) {
-      words const odd = w & 0xFFFF0000u, even = shift_left<16>(w);
-      flushed_code(odd).store(to);
-      flushed_code(even).store(to + pitch);
-    } else if constexpr (!std::is_same_v<P, float_words> && !native) {
-      words even, odd;
-      widen_bytes<!Left || std::is_same_v<P, byte_words<true>>>(w, even, odd);
-      even.store(to);
-      odd.store(to + pitch);
-    } else if constexpr (flip && Left) {
-      (w ^ 0x80808080u).store(to);
-    } else {
-      w.store(to);
-    }
+    words parts[per];
+    if constexpr (Left && flip)
+      parts[0] = w ^ 0x80808080u;
+    else if constexpr (Left && std::is_same_v<P, byte_words<false>> && per == 2)
+      widen_bytes<false>(w, parts[0], parts[1]);
+    else
+      split(w, parts);
+    parts[0].store(to);
+    if constexpr (per == 2) parts[1].store(to + pitch);
   }
 
   /// acc += the products of one word of a, as it stands in memory, and one vector of words of b.
@@ -206,7 +217,7 @@ struct word_product {
 };
 
 template <class P>
-struct word_body : P {
+struct word_body : words_marker<P> {
   template <class Isa>
   HEDDLE_SHIM void operator()(Isa, word_product<P> const& x) const {
     pick<Isa, register_tile<Isa, float>::mr>(x);

@@ -180,7 +180,7 @@ HEDDLE_SHIM strided<S> lines_from(strided<S> in, index_t line) {
 
 /// The words of one register tile of rows: `tile_rows(lines)` for each step.
 template <class P>
-struct word_rows_body : P {
+struct word_rows_body : words_marker<P> {
   template <class Isa, class Source>
   HEDDLE_SHIM void operator()(Isa, Source const& in, index_t const& row, index_t const& lines, index_t const& k,
                               std::uint32_t* const& to) const {
@@ -212,7 +212,7 @@ HEDDLE_SHIM bool has_rows(strided<S> const& in) {
 /// Panels of b from column `col` on, `apart` words from one another, with what their sums start from before each where
 /// the format has that. `columns` of b are left from there on.
 template <class P>
-struct word_panels_body : P {
+struct word_panels_body : words_marker<P> {
   template <class Isa, class Source>
   HEDDLE_SHIM void operator()(Isa, Source const& in, index_t const& col, index_t const& columns, index_t const& panels,
                               index_t const& k, std::uint32_t* const& to, index_t const& apart) const {
@@ -246,7 +246,7 @@ struct word_panels_body : P {
 
 /// The register tile, and words per group.
 template <class P>
-struct word_size_body : P {
+struct word_size_body : words_marker<P> {
   template <class Isa>
   HEDDLE_SHIM void operator()(Isa, index_t* const& mr, index_t* const& nr, index_t* const& per) const {
     *mr = register_tile<Isa, float>::mr, *nr = register_tile<Isa, float>::nr;
