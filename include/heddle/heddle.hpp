@@ -21,6 +21,7 @@
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
+#include <heddle/backend/cpu/matmul_decode.hpp>
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
