@@ -10,6 +10,7 @@
 #include <heddle/core/fp16.hpp>
 #include <heddle/core/tree.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/pair_dot.hpp>
 
 #include <support/buffer.hpp>
 #include <support/catch.hpp>
@@ -114,7 +115,15 @@ std::vector<C> defined_product(product_problem const& p) {
     std::vector<acc> pieces;
     for (index_t from = 0; from < p.k || pieces.empty(); from += 4096) {
       acc sum = 0;
-      for (index_t d = from; d < p.k && d < from + 4096; ++d)
+      index_t const end = p.k < from + 4096 ? p.k : from + 4096;
+      bool const pairs = std::is_same_v<T, bf16> && !p.options.strict;
+      if constexpr (std::is_same_v<T, bf16>)
+        for (index_t d = from; d < end && pairs; d += 2) {
+          bool const two = d + 1 < end;
+          sum = dot_pair(sum, a(z, row, d), two ? a(z, row, d + 1) : bf16(0.0f), b(z, d, col),
+                         two ? b(z, d + 1, col) : bf16(0.0f));
+        }
+      for (index_t d = from; d < end && !pairs; ++d)
         sum = std::fma(static_cast<acc>(a(z, row, d)), static_cast<acc>(b(z, d, col)), sum);
       pieces.push_back(sum);
     }

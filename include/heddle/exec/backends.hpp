@@ -23,6 +23,7 @@ struct fft_fn;
 struct top_k_fn;
 struct grouped_matmul_fn;
 struct grouped_matmul_weight_fn;
+struct pack_fn;
 namespace attention {
 struct forward_fn;
 struct backward_fn;
@@ -73,6 +74,8 @@ HEDDLE_DECLARE_KERNEL(stencil_fn, cpu_tag, "heddle/backend/cpu/stencil.hpp");
 HEDDLE_DECLARE_KERNEL(top_k_fn, cpu_tag, "heddle/backend/cpu/top_k.hpp");
 HEDDLE_DECLARE_KERNEL(grouped_matmul_fn, cpu_tag, "heddle/backend/cpu/grouped_matmul.hpp");
 HEDDLE_DECLARE_KERNEL(grouped_matmul_weight_fn, cpu_tag, "heddle/backend/cpu/grouped_matmul.hpp");
+HEDDLE_DECLARE_KERNEL(pack_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(pack_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(attention::forward_fn, cpu_tag, "heddle/backend/cpu/attention_forward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::backward_fn, cpu_tag, "heddle/backend/cpu/attention_backward.hpp");
 HEDDLE_DECLARE_KERNEL(attention::decode_fn, cpu_tag, "heddle/backend/cpu/attention_decode.hpp");

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/core/scalar.hpp>
-#include <heddle/core/tensor_view.hpp>
 #include <heddle/exec/context.hpp>
+#include <heddle/exec/executor.hpp>
 #include <heddle/linalg/detail/chains.hpp>
 #include <heddle/linalg/detail/overlap.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/product_types.hpp>
 
 namespace heddle {
 
 /// Factors of a matrix product, c = alpha a b + beta c, and the order of its sums.
 struct matmul_options {
   double alpha = 1;
-  double beta = 0;  ///< 0: c is never read
+  double beta = 0;      ///< 0: c is never read
+  bool strict = false;  ///< bf16: widened, one fused multiply-add per step, subnormals kept; at the speed of float
   order_policy order = order_policy::repeatable;
   /// For order_policy::elastic: chains of one element, a power of two. A product over a share of k takes its share of
   /// the leaves: with d ranks leaves / d each, and the ranks' results added along T(d) have the bits of the whole.
@@ -28,12 +29,19 @@ struct matmul_options {
   }
 };
 
-/// Element types that a product accepts: equal inputs; the output has the accumulator's type or the inputs'.
+/// Views whose element types multiply.
 template <class A, class B, class C>
-concept matmul_elements = std::same_as<typename A::value_type, typename B::value_type> && writable_view<C> &&
-    std::floating_point<accumulator_t<typename A::value_type>> &&
-    (std::same_as<typename C::value_type, accumulator_t<typename A::value_type>> ||
-     std::same_as<typename C::value_type, typename A::value_type>);
+concept matmul_elements = product_types<typename A::value_type, typename B::value_type, typename C::value_type> &&
+                          writable_view<C>;
+
+/// A b [k, n] that is no view: packed (packed_operand.hpp), or in codes with scales (block_int4.hpp).
+/// Valid: `B::operand_type`, `b.extent(d)`, `b.bytes()`.
+template <class B>
+concept encoded_matrix = !any_view<B> && requires(B const& b) {
+  typename B::operand_type;
+  { b.extent(0) } -> std::convertible_to<index_t>;
+  { b.bytes() } -> std::convertible_to<index_t>;
+};
 
 /// Matrix product c = epilogue(alpha a b + beta c), one matrix or a batch.
 ///
@@ -41,15 +49,21 @@ concept matmul_elements = std::same_as<typename A::value_type, typename B::value
 /// transposed operand is a transposed view, and a batch stride of 0 repeats a matrix. Zero sizes are legal: k = 0
 /// gives epilogue(beta c).
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
-/// Pre: extents agree; c overlaps neither a nor b nor itself (refused where extents and strides show it).
+/// Bytes, a signed or unsigned and b signed: std::int32_t sums, which c has or, as float, the epilogue sees
+/// (`epilogue::dequantize`). Float or bf16 times fp8 codes: the product with codes as numbers of a's type.
+/// Pre: extents agree; alpha and beta are whole where c is of integers; c overlaps neither a nor b nor itself (refused
+/// where extents and strides show it).
 /// Errors: contract_error.
 /// Complexity: 2 m n k flops.
 /// Sync: submits to `exec`; does not block where work is queued.
 /// Determinism: each element is one chain of fused multiply-adds, k ascending from +0, cut at multiples of 4096;
-/// the pieces are combined along the canonical tree. Same bits for any executor of a backend family. `options.order`
-/// elastic: cut into `leaves` balanced parts instead, so that ranks that share k get the same bits; relaxed: not cut.
+/// the pieces are combined along the canonical tree. A chain of bf16 goes by pairs of steps, each as `dot_pair` says
+/// (zero behind an odd k), unless `options.strict`. Same bits for any executor of a backend family. `options.order`
+/// elastic: cut into `leaves` balanced parts instead, so that ranks that share k get the same bits; relaxed: not cut
+/// where that is faster.
 /// Memory: scratch as the tuned form needs; nothing is allocated once the arena has grown.
-/// Numerics: |error| <= g(k) (|a| |b|), g(k) = k u / (1 - k u); alpha and beta are rounded to the accumulator type.
+/// Numerics: |error| <= g(k) (|a| |b|), g(k) = k u / (1 - k u), and for bf16 k 2^-126 max(1, |a|, |b|) more where
+/// subnormal numbers are met; alpha and beta are rounded to the accumulator type.
 struct matmul_fn {
   template <executor E, any_view A, any_view B, any_view C, class Epilogue = no_epilogue>
     requires((A::rank() == 2 || A::rank() == 3) && B::rank() == A::rank() && C::rank() == A::rank() &&
@@ -60,10 +74,9 @@ struct matmul_fn {
     static_assert(can_agree<A, C>(rows, rows), "matmul: a and c must have the same rows");
     static_assert(can_agree<B, C>(columns, columns), "matmul: b and c must have the same columns");
     static_assert(can_agree<A, B>(columns, rows), "matmul: the columns of a must be the rows of b");
-    constexpr bool fits = matmul_epilogue<Epilogue, accumulator_t<typename A::value_type>>;
-    static_assert(fits,
-                  "an epilogue takes numbers and vectors: write "
-                  "[](auto const& v, index_t row, index_t col, index_t n) HEDDLE_LAMBDA");
+    constexpr bool fits = matmul_epilogue<Epilogue, product_number_t<typename A::value_type, typename C::value_type>>;
+    static_assert(fits, "an epilogue takes numbers and vectors: write "
+                        "[](auto const& v, index_t row, index_t col, index_t n) HEDDLE_LAMBDA");
     if constexpr (!fits) {
       return;
     } else if constexpr (A::rank() == 2) {
@@ -77,13 +90,45 @@ struct matmul_fn {
       HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
                      b.extent(1));
       check_overlap(a, b, c);
+      check_factors<C>(options);
       observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
       if (c.size() != 0)
         run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
   }
 
+  /// The same with a b that is no view. Errors: also contract_error for a b packed in another form.
+  template <executor E, matrix_view A, encoded_matrix B, matrix_view C, class Epilogue = no_epilogue>
+    requires(product_types<typename A::value_type, typename B::operand_type, typename C::value_type> &&
+             writable_view<C> &&
+             matmul_epilogue<Epilogue, product_number_t<typename A::value_type, typename C::value_type>>)
+  HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, matmul_options const& options = {},
+                            Epilogue const& epilogue = {}) const {
+    HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(1) == c.extent(1) && a.extent(1) == b.extent(0),
+                   "matmul: a [m, k] times b [k, n] gives c [m, n]", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
+                   c.extent(0), c.extent(1));
+    HEDDLE_EXPECTS(!linalg::detail::surely_overlap(as_batch(a), as_batch(c)), "matmul: c must not overlap a");
+    HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1));
+    check_factors<C>(options);
+    observed_span<E> const scope(exec, [&] {
+      return span{.operation = "matmul",
+                  .shape = {1, c.extent(0), c.extent(1), a.extent(1)},
+                  .bytes = element_bytes(a, c) + b.bytes(),
+                  .flops = 2 * c.size() * a.extent(1)};
+    });
+    if (c.size() != 0)
+      run_kernel<matmul_fn>(exec, canonical_input(as_batch(a)), b, canonical(as_batch(c)), options, epilogue);
+  }
+
  private:
+  template <class C>
+  static HEDDLE_FN void check_factors(matmul_options const& options) {
+    if constexpr (std::integral<typename C::value_type>) {
+      auto const whole = [](double x) { return x >= -0x1p31 && x < 0x1p31 && x == static_cast<std::int32_t>(x); };
+      HEDDLE_EXPECTS(whole(options.alpha) && whole(options.beta),
+                     "matmul: alpha and beta of a product in integers are whole numbers of 32 bits");
+    }
+  }
   template <matrix_view V>
   static HEDDLE_FN auto as_batch(V const& v) {
     return view<typename V::element_type, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)), 0,

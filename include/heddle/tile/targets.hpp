@@ -162,9 +162,9 @@ HEDDLE_FN bool uses_fallback() {
   return HEDDLE_MULTI_TARGET && detail::static_isa == isa::baseline && best_isa() == isa::baseline;
 }
 
-/// A body that has code of its own for avx512_bf16; others run their avx512 form there. Kernels of the library have
-/// none: `vdpbf16ps` adds two products per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as
-/// zero, so neither gives the bits that order_policy::repeatable promises for every set. A program's own bodies may.
+/// A body that has code of its own for avx512_bf16; others run their avx512 form there. `vdpbf16ps` adds two products
+/// per lane and takes subnormal numbers for zero, `vcvtneps2bf16` reads them as zero: a body of the library may use
+/// them only for what is defined by that arithmetic (linalg/pair_dot.hpp), so that every set gives the same bits.
 template <class Body>
 inline constexpr bool uses_bf16_instructions = requires { typename Body::uses_bf16_instructions; };
 

@@ -6,6 +6,7 @@
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_types.hpp>
 
 /// @file
 /// The CPU matrix product: which regime a shape takes, how it is cut into tiles, and what is packed where.
@@ -225,6 +226,16 @@ struct kernel<matmul_fn, cpu_tag> {
   template <class E, class A, class B, class C, class Epilogue>
   static HEDDLE_FN void run(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
                             Epilogue const& epilogue) {
+    if constexpr (cpu::goes_by_words<A, B>)
+      if (!options.strict || !cpu::has_strict_form<A, B>) return cpu::run_words(exec, a, b, c, options, epilogue);
+    if constexpr (!cpu::goes_by_words<A, B> || cpu::has_strict_form<A, B>)
+      run_plain(exec, a, b, c, options, epilogue);
+  }
+
+ private:
+  template <class E, class A, class B, class C, class Epilogue>
+  static HEDDLE_FN void run_plain(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
+                                  Epilogue const& epilogue) {
     using element = typename A::value_type;
     using number = accumulator_t<element>;
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
