@@ -127,3 +127,24 @@ TEST_CASE("matmul: leaves are a power of two up to 64", "[linalg]") {
     CHECK_THROWS_AS(whole(exec, 2, 2, 2, options, 0), contract_error);
   }
 }
+
+TEMPLATE_LIST_TEST_CASE("matmul: orders of bf16 are those of the reference", "[linalg]", test::executor_cases) {
+  TestType setup;
+  reference_executor oracle;
+  for (auto const& s : sizes) {
+    if (s[2] > 4200) continue;
+    for (int which = 0; which < 4; ++which)
+      for (bool const strict : {false, true})
+        for (auto const& order : {matmul_options{.order = order_policy::elastic},
+                                  matmul_options{.order = order_policy::elastic, .leaves = 2},
+                                  matmul_options{.order = order_policy::relaxed}}) {
+          test::product_problem p = test::transposed({1, s[0], s[1], s[2]}, which);
+          p.c.transposed = which == 3;
+          p.options = order;
+          p.options.alpha = 0.5, p.options.beta = 2, p.options.strict = strict;
+          CAPTURE(s[0], s[1], s[2], which, strict, order.leaves);
+          REQUIRE(
+              test::same_bits(test::product_of<bf16, float>(setup.exec, p), test::product_of<bf16, float>(oracle, p)));
+        }
+  }
+}

@@ -119,7 +119,7 @@ HEDDLE_FN auto steps_of(V const& v, part const& steps) {
 
 /// A product whose chains are the leaves of an elastic order: one product each, to sums that are added along the tree.
 template <class P, class E, class A, class B, class O>
-HEDDLE_FN void submit_leaves(E& exec, A const& a, B const& b, index_t i, index_t m, index_t n, index_t k, O const& out,
+HEDDLE_FN void submit_leaves(E& exec, A const& a, B const& b, index_t i, index_t m, index_t n, O const& out,
                              linalg::detail::chain_cuts const& chains) {
   using T = typename O::number;
   index_t const pieces = chains.count(), pitch = round_up(n, 16), size = m * pitch;
@@ -150,7 +150,7 @@ HEDDLE_FN void submit_in_order(E& exec, A const& a, B const& b, index_t i, index
   if constexpr (!std::is_integral_v<typename P::sum>) {
     if (options.order == order_policy::elastic) {
       HEDDLE_EXPECTS(any_view<B>, "an elastic product takes b as a view: a packed or coded one has the other order");
-      if constexpr (any_view<B>) return submit_leaves<P>(exec, a, b, i, m, n, k, out, options.cuts(k));
+      if constexpr (any_view<B>) return submit_leaves<P>(exec, a, b, i, m, n, out, options.cuts(k));
     }
   }
   submit_operand<P>(exec, a, b, i, m, n, k, out);
