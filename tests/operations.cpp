@@ -329,6 +329,8 @@ TEMPLATE_LIST_TEST_CASE("transforms say what they move and do, pass by pass", "[
               [&](auto& e) { rfft(e, odd, slice(z, 0, 0, 9), slice(y, 0, 0, 5)); });
   expect_work(exec, 4, 16 * 9 + 2 * 16 * 9 + 8 * 9, 2 * 12 * 9,
               [&](auto& e) { irfft(e, odd, slice(y, 0, 0, 5), slice(z, 0, 0, 9)); });
+}
+
 TEMPLATE_LIST_TEST_CASE("sorts and searches say what they move and do, part by part", "[operations]", cases) {
   TestType setup;
   auto& exec = setup.exec;

@@ -207,8 +207,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;
     turned.swapped = true;
-    return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves},
-                           turned);
+    return submit_few_rows(
+        exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves}, turned);
   }
   if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
     if (wide && reads_in_place(in)) return submit_direct(exec, in, out);
@@ -228,8 +228,7 @@ struct kernel<matmul_fn, cpu_tag> {
                             Epilogue const& epilogue) {
     if constexpr (cpu::goes_by_words<A, B>)
       if (!options.strict || !cpu::has_strict_form<A, B>) return cpu::run_words(exec, a, b, c, options, epilogue);
-    if constexpr (!cpu::goes_by_words<A, B> || cpu::has_strict_form<A, B>)
-      run_plain(exec, a, b, c, options, epilogue);
+    if constexpr (!cpu::goes_by_words<A, B> || cpu::has_strict_form<A, B>) run_plain(exec, a, b, c, options, epilogue);
   }
 
  private:
@@ -242,13 +241,13 @@ struct kernel<matmul_fn, cpu_tag> {
     // With alpha 0 nothing of a and b may be read: the product of no columns.
     index_t const k = alpha == number(0) ? 0 : a.extent(2);
     for (index_t i = 0; i < c.extent(0); ++i)
-      cpu::submit_product(exec,
-                          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1),
-                                               a.stride(2), b.stride(1), b.stride(2), c.extent(1), c.extent(2), k,
-                                               options.cuts(k).leaves},
-                          cpu::output<typename C::value_type, number, Epilogue>{
-                              c.data() + i * c.stride(0), c.stride(1), c.stride(2),
-                              alpha == number(0) ? number(1) : alpha, beta, false, epilogue});
+      cpu::submit_product(
+          exec,
+          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
+                               b.stride(1), b.stride(2), c.extent(1), c.extent(2), k, options.cuts(k).leaves},
+          cpu::output<typename C::value_type, number, Epilogue>{c.data() + i * c.stride(0), c.stride(1), c.stride(2),
+                                                                alpha == number(0) ? number(1) : alpha, beta, false,
+                                                                epilogue});
   }
 };
 
