@@ -21,9 +21,9 @@ struct top_k_options {
 /// Shapes: x [m, n], values and indices [m, k], strides free; k = 0 writes nothing. Types: integers, float, double and
 /// the narrow floats; indices of an integer type that holds n - 1. Pre: k <= n; the outputs overlap nothing. Errors:
 /// contract_error. Complexity: one pass over a row for k <= 64, else one per byte of an element. Sync: submits.
-/// Determinism: exact; the list of k begins that of k + 1. Memory: scratch of k entries for each part of
-/// a long row, for k > 64 of twice the outputs. Numerics:
-/// -0 equals +0, infinities are ordinary, a NaN never beats a number unless `nan_placement::first` is asked for.
+/// Determinism: exact; the list of k begins that of k + 1. Memory: scratch of k entries for each part of a long row,
+/// for k > 64 of twice the outputs. Numerics: -0 equals +0, infinities are ordinary, a NaN never beats a number unless
+/// `nan_placement::first` is asked for.
 struct top_k_fn {
   template <executor E, matrix_view X, matrix_view Values, matrix_view Indices>
     requires(writable_view<Values>&& writable_view<Indices>&& scalar<typename X::value_type>&& std::same_as<
