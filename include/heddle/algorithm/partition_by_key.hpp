@@ -63,8 +63,9 @@ struct partition_count_program {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     index_t const part = ctx.tile();
-    ctx.for_each(
-        1, [this, part](index_t) { with_adjacent(source, [this, part](auto const& from) { this->count(from, part); }); });
+    ctx.for_each(1, [this, part](index_t) {
+      with_adjacent(source, [this, part](auto const& from) { this->count(from, part); });
+    });
   }
 
  private:
