@@ -10,9 +10,7 @@ namespace detail {
 template <class F>
 struct for_each_program {
   using plain = void;
-  static constexpr index_t grain = 4096;
-
-  index_t n;
+  index_t n, grain;
   F f;
 
   template <class Ctx>
@@ -40,14 +38,16 @@ struct element_call {
 
 /// Calls f(i) for every i in [0, n), or f(v(i)) for every element of a vector, in any order and perhaps at once.
 ///
-/// Shapes: v a vector, lazy ones included; f gets a reference to an element in memory and may write through it. Types:
-/// f is trivially copyable and callable where the executor runs. It is compiled with the flags of the file. Pre: n >=
-/// 0; calls for different i don't write what others touch. Complexity: n calls, 4096 in a row. Sync: submits.
+/// Shapes: v a vector, lazy ones included; f gets a reference to an element in memory and may write through it.
+/// Types: f is trivially copyable and callable where the executor runs, and compiled with the flags of the file.
+/// Pre: n >= 0, grain >= 1; calls for different i don't write what others touch. Complexity: n calls, `grain` in a row:
+/// few where one call is long. Sync: submits.
 struct for_each_fn {
   template <executor E, class F>
-  HEDDLE_FN void operator()(E& exec, index_t n, F const& f) const {
+  HEDDLE_FN void operator()(E& exec, index_t n, F const& f, index_t grain = 4096) const {
     HEDDLE_EXPECTS(n >= 0, "a count must not be negative", n);
-    if (n > 0) tile::run(exec, detail::for_each_program<F>{n, f});
+    HEDDLE_EXPECTS(grain >= 1, "a worker takes at least one call at a time", grain);
+    if (n > 0) tile::run(exec, detail::for_each_program<F>{n, grain, f});
   }
   template <executor E, input_vector V, class F>
   HEDDLE_FN void operator()(E& exec, V const& v, F const& f) const {
