@@ -7,9 +7,10 @@ namespace {
 
 // b is larger than 1 MiB, so that it is streamed where there are at most 256 rows: every width of register tile, one
 // tile and several, strips that end inside a panel, one piece of k and several, blocks that end early.
-constexpr index_t sizes[][3] = {{2, 67, 4100},  {3, 449, 600}, {4, 1025, 260}, {5, 131, 2050}, {6, 64, 4200},
-                                {7, 130, 2100}, {8, 513, 530}, {9, 33, 8200},  {13, 300, 900}, {14, 2051, 130},
-                                {15, 96, 2750}, {28, 270, 990}, {29, 1000, 265}, {43, 17, 15500}};
+constexpr index_t sizes[][3] = {{2, 67, 4100},   {3, 449, 600},   {4, 1025, 260},  {5, 131, 2050},
+                                {6, 64, 4200},   {7, 130, 2100},  {8, 513, 530},   {9, 33, 8200},
+                                {13, 300, 900},  {14, 2051, 130}, {15, 96, 2750},  {28, 270, 990},
+                                {29, 1000, 265}, {43, 17, 15500}, {257, 531, 515}, {530, 300, 1001}};
 
 }  // namespace
 

@@ -49,7 +49,7 @@ class extents {
   template <class... I>
     requires(sizeof...(I) == sizeof...(E) && sizeof...(E) > 0 && (std::is_convertible_v<I, index_t> && ...))
   HEDDLE_HD_FN constexpr explicit extents(I... sizes) : size_{static_cast<index_t>(sizes)..., 1} {
-    check();
+    if (!surely_right(static_cast<index_t>(sizes)...)) check();
   }
 
   /// From extents of the same rank; fails where a static size differs.
@@ -79,12 +79,18 @@ class extents {
   }
 
  private:
+  // Sizes so small that no product of them can wrap: what nearly every call has, in a few instructions.
+  template <class... I>
+  static HEDDLE_HD_FN constexpr bool surely_right(I... sizes) noexcept {
+    constexpr int bits = 62 / static_cast<int>(sizeof...(E));
+    return ((E == dynamic || sizes == E) && ...) && ((sizes | ...) >> bits) == 0;
+  }
   HEDDLE_HD_FN constexpr void check() const {
     index_t product = 1;
     for (std::size_t i = 0; i < rank(); ++i) {
       HEDDLE_EXPECTS(size_[i] >= 0, "an extent must not be negative", i, size_[i]);
-      HEDDLE_EXPECTS(static_extent(i) == dynamic || size_[i] == static_extent(i),
-                     "a size must equal the static extent", i, size_[i], static_extent(i));
+      HEDDLE_EXPECTS(static_extent(i) == dynamic || size_[i] == static_extent(i), "a size must equal the static extent",
+                     i, size_[i], static_extent(i));
       if (size_[i] == 0) continue;
       HEDDLE_EXPECTS(product_fits(product, size_[i]), "the product of extents must be below 2^63", i, size_[i],
                      product);

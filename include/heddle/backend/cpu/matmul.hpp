@@ -14,9 +14,6 @@
 namespace heddle {
 namespace cpu {
 
-/// Depth up to which writing c costs more than reading b again.
-inline constexpr index_t short_depth = 64;
-
 /// How one product is cut. Units: elements, except where the name says bytes.
 struct matmul_plan {
   index_t mr = 0, nr = 0;    ///< the register tile
@@ -31,6 +28,8 @@ struct matmul_plan {
 inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 16 * 1024 * 1024;
 /// b is read in place below this size: it then stays in the L2 cache by itself.
 inline constexpr index_t in_place_bytes = 1024 * 1024;
+/// Rows of a that are packed before bands of them are multiplied.
+inline constexpr index_t band_budget_bytes = 4 * 1024 * 1024;
 
 /// The cuts of one product, by shape and number of workers. Pre: mr, nr >= 1; workers >= 1.
 template <class I>
@@ -179,6 +178,19 @@ HEDDLE_FN void submit_packed(E& exec, I const& in, O const& out) {
   }
 }
 
+/// Submits a product of many rows in bands, as many at a time as the budget of packed rows allows.
+template <class E, class I, class O>
+HEDDLE_FN void submit_bands(E& exec, I const& in, O const& out) {
+  index_t const bands = (in.m + streamed_rows - 1) / streamed_rows;
+  index_t const band_bytes = streamed_rows * in.k * static_cast<index_t>(sizeof(typename I::number));
+  index_t const at_once = band_budget_bytes > band_bytes ? band_budget_bytes / band_bytes : 1;
+  for (index_t first = 0; first < bands; first += at_once) {
+    index_t const count = bands - first < at_once ? bands - first : at_once;
+    part const a = balanced_part(in.m, bands, first), z = balanced_part(in.m, bands, first + count - 1);
+    submit_streamed(exec, in, out, row_bands{a.offset, z.end() - a.offset, count});
+  }
+}
+
 /// Submits one product of a batch in the regime of its shape.
 template <class E, class I, class O>
 HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
@@ -190,7 +202,7 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   bool const streams = wide && b_bytes > in_place_bytes && in.m <= streamed_rows && readable(in.b_step, in.b_column);
   if (in.m <= few_rows && !(streams && same && in.m > 1 && in.b_column == 1) && readable(in.b_step, in.b_column))
     return submit_few_rows(exec, in, out);
-  if (streams) return submit_streamed(exec, in, out);
+  if (streams) return submit_streamed(exec, in, out, row_bands{0, in.m, 1});
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;
     turned.swapped = true;
@@ -198,6 +210,9 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   }
   if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
     if (wide && reads_in_place(in)) return submit_direct(exec, in, out);
+  // Reading b once for every band costs less than packing it, unless there are many bands for it.
+  if (wide && same && in.b_column == 1 && b_bytes > in_place_bytes && in.m <= 2 * in.n)
+    return submit_bands(exec, in, out);
   submit_packed(exec, in, out);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <heddle/backend/cpu/matmul_kernel.hpp>
+#include <heddle/backend/cpu/matmul_pack.hpp>
 
 /// @file
-/// The CPU matrix product of operands that are read where they lie: nothing is packed, and rows and columns at the
-/// edges have register tiles of their own. For products that are too small, or too short in one extent, to repay
-/// packing.
+/// The CPU matrix product of operands that are read where they lie: a is never packed, b where its rows alias only, and
+/// rows and columns at the edges have register tiles of their own. For products that are too small, or too short in one
+/// extent, to repay packing.
 
 namespace heddle {
 namespace cpu {
@@ -16,6 +16,7 @@ struct direct_plan {
   index_t mr = 0, nr = 0;  ///< the largest register tile
   index_t row_tiles = 0, column_tiles = 0;
   index_t row_parts = 1, column_parts = 1;  ///< what workers take is one part of each
+  bool packs_b = false;                     ///< because its rows compete for the ways of a cache
 };
 
 namespace detail {
@@ -28,6 +29,8 @@ struct direct_tile {
   T* to;
   index_t a_row, a_step, b_step, pitch, depth;
   index_t rows, columns;
+  char const* ahead;   ///< asked for meanwhile, a line of memory at every step
+  index_t ahead_step;  ///< bytes from one to the next
 };
 
 /// Rows of a at one step: every third has a pointer, because so many fit the registers and the two between are one
@@ -87,7 +90,10 @@ struct direct_body {
     pointers_to<T, Rows> a(x.a, x.a_row);
     T const* b = x.b;
     index_t const last = x.columns - (Nv - 1) * V::width, apart = x.a_row, step = x.a_step, b_step = x.b_step;
-    for (index_t d = x.depth; d > 0; --d, b += b_step, a.advance(step)) {
+    char const* ahead = x.ahead;
+    index_t const ahead_step = x.ahead_step;
+    for (index_t d = x.depth; d > 0; --d, b += b_step, a.advance(step), ahead += ahead_step) {
+      __builtin_prefetch(ahead);
       V right[Nv];
       load_columns<Part, Nv>(std::make_integer_sequence<int, Nv>{}, b, last, right);
       direct_step<Nv>(all{}, acc, a, apart, right);
@@ -104,24 +110,38 @@ HEDDLE_FN void run_direct_tile(direct_tile<T> const& x, index_t nr) {
     dispatch_isa(direct_body<T, 1>{}, x);
 }
 
+/// Columns of b, register tile by register tile.
+template <class T>
+struct columns_of_b {
+  T const* from;
+  index_t apart;  ///< between two tiles
+  index_t step;   ///< between two steps of k
+};
+
 /// The register tiles of one part of the rows and one of the columns.
 template <class I, class O>
-HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, part const& rows, part const& columns) {
+HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, columns_of_b<typename I::number> const& b,
+                          part const& rows, part const& columns) {
   using T = typename I::number;
   alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
   bool direct = false;
   if constexpr (std::is_same_v<decltype(out.c), T*>) direct = out.direct();
+  // One line at every step asks for all of the next rows, where these and the present ones fit the L1 cache.
+  bool const gapless = in.a_step == 1 && in.a_row == in.k && in.k <= 512;
   for (index_t r = rows.offset; r < rows.end(); ++r) {
     part const lines = balanced_part(in.m, plan.row_tiles, r);
+    T const* const next_rows = in.a + (r + 1 < rows.end() ? lines.end() : lines.offset) * in.a_row;
     for (index_t c = columns.offset; c < columns.end(); ++c) {
       index_t const col = c * plan.nr, width = in.n - col < plan.nr ? in.n - col : plan.nr;
       T* to = tile;
       index_t pitch = plan.nr;
       if constexpr (std::is_same_v<decltype(out.c), T*>)
         if (direct) to = out.c + lines.offset * out.c_row + col, pitch = out.c_row;
-      run_direct_tile(direct_tile<T>{in.a + lines.offset * in.a_row, in.b + col, to, in.a_row, in.a_step, in.b_step,
-                                     pitch, in.k, lines.size, width},
-                      plan.nr);
+      bool const asks = gapless && c == columns.offset;
+      run_direct_tile(
+          direct_tile<T>{in.a + lines.offset * in.a_row, b.from + c * b.apart, to, in.a_row, in.a_step, b.step, pitch,
+                         in.k, lines.size, width, reinterpret_cast<char const*>(next_rows), asks ? 64 : 0},
+          plan.nr);
       if (!direct)
         dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, lines.offset, lines.size, col, width);
     }
@@ -137,24 +157,44 @@ HEDDLE_FN bool reads_in_place(I const& in) {
   return in.b_column == 1 && in.k > 0 && in.k <= chain_depth && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
+/// The cuts of one product, by shape and number of workers.
+template <class I, class O>
+HEDDLE_FN direct_plan plan_direct(I const& in, O const& out, index_t mr, index_t nr, int workers) {
+  constexpr index_t size = sizeof(typename I::number), page = 4096;
+  direct_plan plan;
+  plan.nr = nr, plan.mr = mr;
+  // Lines at such distances compete for the ways of a cache, of which there are twelve or fewer.
+  if (in.a_row * size % (page / 2) == 0 && in.k > short_depth) plan.mr = mr < 10 ? mr : 10;
+  if (out.c_row * size % page == 0) plan.mr = plan.mr < 12 ? plan.mr : 12;
+  plan.packs_b = in.b_step * size % page == 0 && in.m > 4 * mr;
+  plan.row_tiles = (in.m + plan.mr - 1) / plan.mr, plan.column_tiles = (in.n + nr - 1) / nr;
+  // A loop of several workers costs about as much as a million operations.
+  if (workers == 1 || in.m * in.n * in.k < (index_t{1} << 19)) return plan;
+  plan.row_parts = plan.row_tiles < 4 * workers ? plan.row_tiles : 4 * workers;
+  if (plan.row_tiles % workers) plan.column_parts = plan.column_tiles < workers ? plan.column_tiles : workers;
+  return plan;
+}
+
 /// Submits a product that is read in place. Pre: k is at most one chain, columns of b are adjacent.
 template <class E, class I, class O>
 HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
-  direct_plan plan;
-  dispatch_isa(detail::tile_size_body{}, typename I::number{}, &plan.mr, &plan.nr);
-  index_t const row_bytes = in.a_row * static_cast<index_t>(sizeof(typename I::number));
-  if (row_bytes % 2048 == 0 && in.k > 64) plan.mr = plan.mr < 10 ? plan.mr : 10;
-  plan.row_tiles = (in.m + plan.mr - 1) / plan.mr, plan.column_tiles = (in.n + plan.nr - 1) / plan.nr;
-  // A loop of several workers costs about as much as a million operations.
-  index_t const workers = in.m * in.n * in.k < (index_t{1} << 19) ? 1 : exec.concurrency();
-  if (workers > 1) {
-    plan.row_parts = plan.row_tiles < 4 * workers ? plan.row_tiles : 4 * workers;
-    if (plan.row_tiles % workers) plan.column_parts = plan.column_tiles < workers ? plan.column_tiles : workers;
-  }
-  exec.for_each_tile(plan.row_parts * plan.column_parts, [=](index_t tile, int) {
-    detail::run_direct(in, out, plan, balanced_part(plan.row_tiles, plan.row_parts, tile / plan.column_parts),
-                       balanced_part(plan.column_tiles, plan.column_parts, tile % plan.column_parts));
-  });
+  using T = typename I::number;
+  index_t mr = 0, nr = 0;
+  dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
+  direct_plan const plan = plan_direct(in, out, mr, nr, exec.concurrency());
+  auto const submit = [&](detail::columns_of_b<T> const& b) {
+    exec.for_each_tile(plan.row_parts * plan.column_parts, [=](index_t tile, int) {
+      detail::run_direct(in, out, plan, b, balanced_part(plan.row_tiles, plan.row_parts, tile / plan.column_parts),
+                         balanced_part(plan.column_tiles, plan.column_parts, tile % plan.column_parts));
+    });
+  };
+  if (!plan.packs_b) return submit({in.b, nr, in.b_step});
+  constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
+  scratch_frame<E> frame(exec);
+  T* const packed = frame.template take<T>(plan.column_tiles * nr * in.k + beyond);
+  exec.for_each_tile(plan.column_tiles,
+                     [=](index_t panel, int) { detail::pack_columns(in, nr, packed + panel * nr * in.k, panel * nr); });
+  submit({packed, nr * in.k, nr});
 }
 
 }  // namespace cpu

@@ -23,6 +23,9 @@ inline constexpr index_t chain_depth = 4096;
 /// Chains of one element; at least one.
 HEDDLE_FN constexpr index_t pieces_of(index_t k) { return k > chain_depth ? (k + chain_depth - 1) / chain_depth : 1; }
 
+/// Depth up to which writing c costs more than reading b again.
+inline constexpr index_t short_depth = 64;
+
 /// The multiple of `step` at or above x.
 HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 

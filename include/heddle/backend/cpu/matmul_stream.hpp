@@ -228,8 +228,7 @@ HEDDLE_FN void multiply_block(I const& in, I const& part, stream_plan const& pla
 }
 
 /// One strip of columns [col, col + columns): all sums, to `sums`, tile by tile of `mr` rows, `strip` apart, or to
-/// c what it takes. `block`
-/// has room for a packed block.
+/// c what it takes. `block` has room for a packed block.
 template <class I>
 HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, strip_of_c<typename I::number> const& c,
                          typename I::number const* rows, index_t rows_size, typename I::number* sums,
@@ -260,39 +259,72 @@ HEDDLE_FN void sum_strip(I const& in, stream_plan const& plan, strip_of_c<typena
 
 }  // namespace detail
 
-/// Submits a product whose b is read once.
-template <class E, class I, class O>
-HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out) {
+/// Bands of rows, each of which reads b once.
+struct row_bands {
+  index_t first, rows, count;
+
+  HEDDLE_FN part operator[](index_t i) const {
+    part const p = balanced_part(rows, count, i);
+    return {first + p.offset, p.size};
+  }
+};
+
+namespace detail {
+
+/// One strip of one band: its sums, then what c did not take on the way.
+template <class I, class O>
+HEDDLE_FN void run_strip(I const& in, O const& out, stream_plan const& all, part const& band, index_t strip,
+                         typename I::number const* rows, index_t rows_size, typename I::number* sums,
+                         typename I::number* block) {
   using T = typename I::number;
+  I mine = in;
+  stream_plan plan = all;
+  mine.m = band.size, plan.tiles = (band.size + plan.mr - 1) / plan.mr;
+  index_t const col = strip * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
+  strip_of_c<T> c{nullptr, out.c_row};
+  if constexpr (std::is_same_v<decltype(out.c), T*>)
+    if (in.k <= chain_depth && out.direct()) c.at = out.c + band.offset * out.c_row + col;
+  sum_strip(mine, plan, c, rows, rows_size, sums, block, col, columns);
+  for (index_t t = 0; t < plan.tiles; ++t) {
+    part const r = row_tile(mine.m, plan.mr, t);
+    index_t const written = c.takes(r, plan.mr) ? columns / plan.nr * plan.nr : 0;
+    if (written < columns)
+      dispatch_isa(store_body{}, out, static_cast<T const*>(sums + t * plan.mr * plan.strip + written), plan.strip,
+                   band.offset + r.offset, r.size, col + written, columns - written);
+  }
+}
+
+}  // namespace detail
+
+/// Submits the rows of some bands. Their rows of a are packed first.
+template <class E, class I, class O>
+HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out, row_bands const& bands) {
+  using T = typename I::number;
+  I largest = in;
+  largest.m = bands[0].size;
   index_t mr = 0, nv = 0, nr = 0;
-  dispatch_isa(detail::panel_size_body{}, T{}, in.m, &nv, &mr, &nr);
-  stream_plan const plan = plan_stream(in, mr, nv, nr, exec.concurrency());
+  dispatch_isa(detail::panel_size_body{}, T{}, largest.m, &nv, &mr, &nr);
+  stream_plan const plan = plan_stream(largest, mr, nv, nr, exec.concurrency());
   constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
   index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = pieces_of(in.k);
   index_t const sums_size = tree_slots(pieces, 0, pieces) * plan.tiles * mr * plan.strip;
   index_t const block_size = (plan.in_place ? nr : plan.strip) * plan.steps + beyond, workers = exec.concurrency();
   scratch_frame<E> frame(exec);
-  T* const rows = frame.template take<T>(plan.tiles * rows_size);
+  T* const rows = frame.template take<T>(bands.count * plan.tiles * rows_size);
   T* const sums = frame.template take<T>(workers * sums_size);
   T* const blocks = frame.template take<T>(workers * block_size);
-  exec.for_each_tile(plan.tiles, [=](index_t t, int) {
-    part const r = row_tile(in.m, mr, t);
-    detail::pack_rows(in, mr, rows + t * rows_size, r.offset, r.offset + r.size);
+  exec.for_each_tile(bands.count * plan.tiles, [=](index_t i, int) {
+    part const band = bands[i / plan.tiles];
+    index_t const t = i % plan.tiles;
+    if (t * mr >= band.size) return;  // a shorter band may have a tile less
+    part const r = row_tile(band.size, mr, t);
+    detail::pack_rows(in, mr, rows + i * rows_size, band.offset + r.offset, band.offset + r.offset + r.size);
   });
-  exec.for_each_tile((in.n + plan.strip - 1) / plan.strip, [=](index_t strip, int worker) {
-    index_t const col = strip * plan.strip, columns = in.n - col < plan.strip ? in.n - col : plan.strip;
-    T* const mine = sums + worker * sums_size;
-    detail::strip_of_c<T> c{nullptr, out.c_row};
-    if constexpr (std::is_same_v<decltype(out.c), T*>)
-      if (pieces == 1 && out.direct()) c.at = out.c + col;
-    detail::sum_strip(in, plan, c, rows, rows_size, mine, blocks + worker * block_size, col, columns);
-    for (index_t t = 0; t < plan.tiles; ++t) {
-      part const r = row_tile(in.m, mr, t);
-      index_t const written = c.takes(r, mr) ? columns / nr * nr : 0;
-      if (written < columns)
-        dispatch_isa(detail::store_body{}, out, static_cast<T const*>(mine + t * mr * plan.strip + written), plan.strip,
-                     r.offset, r.size, col + written, columns - written);
-    }
+  index_t const strips = (in.n + plan.strip - 1) / plan.strip;
+  exec.for_each_tile(bands.count * strips, [=](index_t i, int worker) {
+    index_t const band = i / strips;
+    detail::run_strip(in, out, plan, bands[band], i % strips, rows + band * plan.tiles * rows_size, rows_size,
+                      sums + worker * sums_size, blocks + worker * block_size);
   });
 }
 
