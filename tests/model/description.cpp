@@ -10,7 +10,7 @@
 namespace heddle {
 namespace {
 
-std::string value_of(std::vector<std::pair<std::string, std::string>> const& meta, std::string const& key) {
+std::string entry_of(std::vector<std::pair<std::string, std::string>> const& meta, std::string const& key) {
   for (auto const& m : meta)
     if (m.first == key) return m.second;
   return "none";
@@ -28,9 +28,9 @@ model::decoder_sizes padded(index_t classes) {
 TEST_CASE("tokens that pad the table are part of a decoder's description", "[model]") {
   CHECK(padded(0).tokens() == 64);
   CHECK(padded(50).tokens() == 50);
-  CHECK(value_of(to_meta({model::decoder_style::gpt2, padded(50)}), "classes") == "50");
-  CHECK(value_of(to_meta({model::decoder_style::gpt2, padded(50)}), "vocabulary") == "64");
-  CHECK(value_of(to_meta({model::decoder_style::llama, padded(0)}), "classes") == "none");
+  CHECK(entry_of(model::to_meta({model::decoder_style::gpt2, padded(50)}), "classes") == "50");
+  CHECK(entry_of(model::to_meta({model::decoder_style::gpt2, padded(50)}), "vocabulary") == "64");
+  CHECK(entry_of(model::to_meta({model::decoder_style::llama, padded(0)}), "classes") == "none");
 }
 
 TEST_CASE("the loss of a decoder leaves out what pads the table", "[model]") {
