@@ -89,8 +89,8 @@ TEMPLATE_LIST_TEST_CASE("an exact sum of blocks whose sizes differ", "[comm]", e
   more(5000, -6, 0);       // what two anchors hold
   more(4096, 20, 27);      // far above the peak of the block before
   more(4096, -40, -30);    // far below it
-  more(3000, -30, 0);      // what takes three
-  more(1096, -45, 0);      // and what no three hold
+  more(3000, -50, 0);      // what takes four
+  more(1096, -90, 0);      // and what no four hold
   x.insert(x.end(), 5000, 0.0f);
   more(4096, -148, -120);  // subnormal numbers
   more(2111, 120, 127);

@@ -61,9 +61,9 @@ HEDDLE_FN void exact_normalise(std::uint64_t* words) noexcept {
 HEDDLE_FN void exact_add_block(std::uint64_t* words, exact_block const& b) noexcept {
   __extension__ typedef __int128 signed_wide;
   std::int64_t digits[exact_sum_digits] = {};
-  for (int j = 0; j < 3; ++j) {
-    auto part = static_cast<std::int64_t>(mul(b.part[j], exact_power(52 - b.exponent[j])));
-    int at = b.exponent[j] - 52 - exact_sum_lowest;
+  for (int j = 0; j < exact_block::anchors; ++j) {
+    std::int64_t part = b.part[j];
+    int at = b.unit[j] - exact_sum_lowest;
     if (part == 0) continue;
     if (at < 0) part >>= -at, at = 0;  // a sum of squares is a multiple of the unit: only zeros are dropped
     signed_wide const shifted = part * (static_cast<signed_wide>(1) << (at % 32));

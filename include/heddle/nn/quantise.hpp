@@ -92,7 +92,7 @@ struct quantise_rows_program : tile::over_rows {
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     auto& s = ctx.template shared<shared<Ctx>>();
-    quantise_tile(ctx, s, q, scale, tile::pass, ctx.ref(x, ctx.tile() * Ctx::rows, 0, x.extent(1)));
+    quantise_tile(ctx, s, q, scale, tile::pass_fn{}, ctx.ref(x, ctx.tile() * Ctx::rows, 0, x.extent(1)));
   }
 };
 

@@ -9,15 +9,16 @@
 
 namespace heddle::detail {
 
-/// The sum of the squares of a block is part[0] + part[1] + part[2], where part[j] is a multiple of
-/// 2^(exponent[j] - 52) and at most 2^exponent[j] in size.
+/// The sum of the squares of a block: each part[j] in units of 2^unit[j].
 struct exact_block {
   static constexpr index_t room = 4096;
   static constexpr int unknown = -10000;
 
-  double part[3];
-  int exponent[3];
-  int peak;    ///< in: as of a block before, or `unknown`; out: the values of this block are below 2^(peak + 1)
+  static constexpr int anchors = 4;
+
+  std::int64_t part[anchors];
+  int unit[anchors];
+  int peak;    ///< in: what the block before says of this one, or `unknown`; out: what this one says of the next
   bool exact;  ///< false: a value was infinite, NaN, too large for `peak`, or much smaller
 };
 
@@ -28,8 +29,8 @@ HEDDLE_TILE double exact_power(int e) { return __builtin_bit_cast(double, static
 ///
 /// The square of an fp32 value is exact in fp64. Adding it to an anchor, 1.5 times a power of two above all that the
 /// block can add up to, rounds it to the anchor's last place; the difference of the anchor after and before is what was
-/// added, and the rest, exact as well, goes on to an anchor 40 places lower. Two anchors hold most blocks whole; where
-/// they leave a rest, the run is done again with three. Source: Rump, Ogita & Oishi 2008, ExtractVector.
+/// added, and the rest, exact as well, goes on to an anchor 45 places lower. Two anchors hold most runs whole; where
+/// they leave a rest, the run is done again with four. Source: Rump, Ogita & Oishi 2008, ExtractVector.
 struct exact_block_body {
   static constexpr int wide = 32;
   static constexpr index_t run = 512;
@@ -42,23 +43,21 @@ struct exact_block_body {
     if (out->peak == exact_block::unknown) out->peak = peak_of<Isa>(x, n);
     out->exact = out->peak < 128;
     if (!out->exact) return;
-    // 4096 squares below 2^(2 peak + 2) add up to less than half of the first power.
-    for (int j = 0; j < 3; ++j) out->exponent[j] = 2 * out->peak + 15 - 40 * j;
-    D sum[3];
-    for (int j = 0; j < 3; ++j) sum[j] = D::splat(1.5 * exact_power(out->exponent[j]));
+    // A lane's 128 squares below 2^(2 peak + 2) add up to less than half of the first anchor's power of two; 128 rests
+    // of half a last place to less than half of the next one's.
+    int const first = 2 * out->peak + 10;
+    D sum[exact_block::anchors];
+    for (int j = 0; j < exact_block::anchors; ++j) sum[j] = D::splat(1.5 * exact_power(first - 45 * j));
     for (index_t at = 0; at < n; at += run) {
       index_t const size = n - at < run ? n - at : run;
       D const before[2] = {sum[0], sum[1]};
       if (!add<Isa, 2>(x + at, size, sum)) continue;
       sum[0] = before[0], sum[1] = before[1];
-      if (add<Isa, 3>(x + at, size, sum)) out->exact = false;
+      if (add<Isa, exact_block::anchors>(x + at, size, sum)) out->exact = false;
     }
     // The first sum only grows, so that its end tells whether it ever left its binade; false for NaN as well.
-    for (int l = 0; l < wide; ++l) out->exact = out->exact && sum[0][l] < 2 * exact_power(out->exponent[0]);
-    for (int j = 0; j < 3; ++j) {
-      out->part[j] = 0;
-      for (int l = 0; l < wide; ++l) out->part[j] += sum[j][l] - 1.5 * exact_power(out->exponent[j]);
-    }
+    for (int l = 0; l < wide; ++l) out->exact = out->exact && sum[0][l] < 2 * exact_power(first);
+    if (out->exact) take(sum, first, out);
   }
 
  private:
@@ -77,9 +76,29 @@ struct exact_block_body {
     return most == 0 ? -149 : static_cast<int>(__builtin_bit_cast(std::uint64_t, most) >> 52) - 1023;
   }
 
+  template <class D>
+  static HEDDLE_TILE void take(D const (&sum)[exact_block::anchors], int first, exact_block* out) {
+    for (int j = 0; j < exact_block::anchors; ++j) {
+      int const power = first - 45 * j;
+      auto const last_places =
+          convert<std::int64_t>(mul(sum[j] - D::splat(1.5 * exact_power(power)), D::splat(exact_power(52 - power))));
+      out->unit[j] = power - 52;
+      out->part[j] = 0;
+      for (int l = 0; l < wide; ++l) out->part[j] += last_places[l];
+    }
+    // The next lanes may add up to eight times as much as the mean of these.
+    if (out->part[0] <= 0) {
+      out->peak = exact_block::unknown;
+      return;
+    }
+    int const size = 63 - __builtin_clzll(static_cast<std::uint64_t>(out->part[0]));
+    int const next = (out->unit[0] + size - 10) >> 1;
+    out->peak = next < -149 ? -149 : next;
+  }
+
   /// Adds to the first `Levels` anchors; whether something was left over.
   template <class Isa, int Levels, class D>
-  static HEDDLE_TILE bool add(float const* x, index_t n, D (&to)[3]) {
+  static HEDDLE_TILE bool add(float const* x, index_t n, D (&to)[exact_block::anchors]) {
     using F = vec<float, wide, Isa::template lanes<double>>;
     using bits = vec<std::int64_t, wide, Isa::template lanes<double>>;
     D sum[Levels];
