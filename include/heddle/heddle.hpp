@@ -20,10 +20,12 @@
 #include <heddle/attention/softmax_monoid.hpp>
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
+#include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
+#include <heddle/backend/cpu/matmul_panels.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
@@ -102,6 +104,7 @@
 #include <heddle/linalg/epilogue.hpp>
 #include <heddle/linalg/epilogue_activation.hpp>
 #include <heddle/linalg/gemv.hpp>
+#include <heddle/linalg/grouped_matmul.hpp>
 #include <heddle/linalg/matmul.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>

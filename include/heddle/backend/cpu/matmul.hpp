@@ -206,8 +206,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;
     turned.swapped = true;
-    return submit_few_rows(exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves},
-                           turned);
+    return submit_few_rows(
+        exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves}, turned);
   }
   if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
     if (wide && reads_in_place(in)) return submit_direct(exec, in, out);

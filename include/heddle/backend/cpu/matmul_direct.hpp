@@ -31,9 +31,9 @@ struct direct_tile {
   T* to;
   index_t a_row, a_step, b_step, pitch, depth;
   index_t rows, columns;
-  char const* ahead;   ///< asked for meanwhile, a line of memory at every step
-  index_t ahead_step;  ///< bytes from one to the next
-  index_t merges = 0;       ///< sums that are added at the end, `size` apart downwards, each to the left of what is there
+  char const* ahead;        ///< asked for meanwhile, a line of memory at every step
+  index_t ahead_step;       ///< bytes from one to the next
+  index_t merges = 0;       ///< sums that are added at the end, on the left, `size` apart downwards
   T const* left = nullptr;  ///< the first of them
   index_t left_pitch = 0;
 };
@@ -189,7 +189,8 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
 template <class I>
 HEDDLE_FN bool reads_in_place(I const& in) {
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return in.b_column == 1 && in.k > 0 && (in.leaves > 0 || in.chains().count() == 1) && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+  return in.b_column == 1 && in.k > 0 && (in.leaves > 0 || in.chains().count() == 1) &&
+         b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
 /// The cuts of one product, by shape and number of workers.
