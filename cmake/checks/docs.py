@@ -60,7 +60,8 @@ def table():
         is_product = folder == "linalg" and f"heddle/{products}" in names  # submits a matmul
         groups = {}  # operations with the same cells share a row
         for op, name in OBJECT.findall((INCLUDE / header).read_text()):
-            op = "matmul_fn" if is_product else op
+            in_grid = any(op == other for _, other, _ in tuned)
+            op = "matmul_fn" if is_product and not in_grid else op
             groups.setdefault(tuple(cell(folder, op, b, tuned, uses_tiles and b in tiles) for b in BACKENDS),
                               []).append(f"`{name}`")
         for cells, operations in groups.items():
@@ -74,7 +75,7 @@ LEGEND = """*tuned*: a form written for that backend. *generic*: the operation's
 
 # What an operation includes to submit tile programs.
 RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
-             "heddle/algorithm/detail/row_layout.hpp"}
+             "heddle/algorithm/detail/row_layout.hpp", "heddle/linalg/detail/grouped_programs.hpp"}
 
 
 def cell(folder, op, backend, tuned, has_tiles):

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 
 #include "own_flags.hpp"

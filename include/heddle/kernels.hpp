@@ -51,6 +51,10 @@ struct panel_product;
 template <class, class, int>
 struct panel_body;
 struct lines_ahead;
+template <class, class>
+struct panel_pass;
+template <class, class>
+struct panel_pass_body;
 }  // namespace detail
 }  // namespace cpu
 
@@ -168,6 +172,7 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   X(cpu::detail::tile_size_body, T, index_t*, index_t*)                            \
   X(cpu::detail::panel_size_body, T, index_t, index_t*, index_t*, index_t*)
 #define HEDDLE_MATMUL_INPUTS(X, A, T)                                                          \
+  X(cpu::detail::panel_pass_body<T, A>, cpu::detail::panel_pass<T, A>)                         \
   X(cpu::detail::panel_body<T, A, 2>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
   X(cpu::detail::panel_body<T, A, 3>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \
   X(cpu::detail::panel_body<T, A, 4>, cpu::detail::panel_product<T>, cpu::detail::lines_ahead) \

@@ -12,6 +12,7 @@
 #include <heddle/exec/plan.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
+#include <heddle/linalg/grouped_matmul.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/nn/softmax.hpp>
 
@@ -27,6 +28,16 @@ void probe(Executor& exec, view<float const, 2> const& x, view<float, 2> const& 
   linalg::tile_matmul(exec, x, x, y);
 }
 
+// Backends without a form of their own.
+template <class Executor>
+void probe_groups(Executor& exec, view<float const, 2> const& x, view<float, 2> const& y) {
+  view<index_t const, 1> const offsets(nullptr, dims<1>(1));
+  view<float const, 3> const no_matrices(nullptr, dims<3>(0, x.extent(1), y.extent(1)));
+  view<float, 3> const no_gradients(nullptr, dims<3>(0, x.extent(1), y.extent(1)));
+  grouped_matmul(exec, x, no_matrices, offsets, y);
+  grouped_matmul_weight(exec, x, y, offsets, no_gradients);
+}
+
 void probe_all(view<float const, 2> const& x, view<float, 2> const& y) {
   reference_executor reference;
   serial_executor serial;
@@ -36,6 +47,9 @@ void probe_all(view<float const, 2> const& x, view<float, 2> const& y) {
   probe(serial, x, y);
   probe(sim, x, y);
   probe(gpu, x, y);
+  probe_groups(reference, x, y);
+  probe_groups(sim, x, y);
+  probe_groups(gpu, x, y);
   counter seen;
   observed watched(gpu, seen);
   probe(watched, x, y);

@@ -117,3 +117,30 @@ TEMPLATE_LIST_TEST_CASE("epilogue: bf16 bias and residual widen, the result is r
     }
   }
 }
+
+TEMPLATE_LIST_TEST_CASE("epilogue: a number and a gate as factors", "[linalg]", test::executor_cases) {
+  TestType setup;
+  std::vector<float> const gates = test::random_floats(30 * 80, 8, 1);
+  require_applied(setup.exec, epilogue::scale{0.1}, [](float x, index_t, index_t) { return mul(x, 0.1f); });
+  require_applied(setup.exec, epilogue::multiply_gate<float>{gates.data(), 80}, [&](float x, index_t row, index_t col) {
+    return mul(x, gates[static_cast<std::size_t>(row * 80 + col)]);
+  });
+}
+
+TEMPLATE_LIST_TEST_CASE("epilogue: chains are written with bars", "[linalg]", test::executor_cases) {
+  TestType setup;
+  std::vector<float> const b = test::random_floats(70, 5, 1), r = test::random_floats(30 * 80, 6, 1);
+  // begin epilogue_chain
+  view<float const, 1> const biases(b.data(), dims<1>(70));
+  view<float const, 2> const inputs(r.data(), dims<2>(30, 80));
+  auto const chain = epilogue::bias(biases) | epilogue::gelu | epilogue::residual(inputs);
+  // end epilogue_chain
+  require_applied(setup.exec, chain, [&](float x, index_t row, index_t col) {
+    return gelu_tanh_value{}(x + b[static_cast<std::size_t>(col)]) + r[static_cast<std::size_t>(row * 80 + col)];
+  });
+  auto const twice = [](auto const& x, index_t, index_t, index_t) HEDDLE_LAMBDA { return x + x; };
+  require_applied(setup.exec, twice | epilogue::bias(b.data()) | epilogue::gate(inputs),
+                  [&](float x, index_t row, index_t col) {
+                    return mul(x + x + b[static_cast<std::size_t>(col)], r[static_cast<std::size_t>(row * 80 + col)]);
+                  });
+}

@@ -43,3 +43,22 @@ TEST_CASE("products in place of doubles", "[linalg]") {
     for (index_t const n : {3, 4, 5, 8, 9, 17})
       test::require_defined_bits<double, double>(exec, test::transposed({1, m, n, 33}, 0));
 }
+
+TEMPLATE_LIST_TEST_CASE("matmul: batches of small products are shared out whole", "[linalg]", test::executor_cases) {
+  TestType setup;
+  for (auto const& size : {dims<3>(16, 16, 8), dims<3>(1, 1, 1), dims<3>(5, 33, 17), dims<3>(40, 7, 3)})
+    for (index_t const batch : {2, 7, 65})
+      for (int which = 0; which < 8; ++which) {
+        test::product_problem p = test::transposed({batch, size[0], size[1], size[2]}, which);
+        p.c.transposed = which & 4;
+        p.a.gap = which & 1 ? 3 : 0;
+        test::require_defined_bits<float, float>(setup.exec, p);
+        p.options = {0.5, 2};
+        test::require_defined_bits<float, float>(setup.exec, p);
+      }
+}
+
+TEST_CASE("matmul: 65537 products in one call", "[linalg]") {
+  threads_executor exec(2);
+  test::require_defined_bits<float, float>(exec, {65537, 16, 16, 8});
+}

@@ -68,6 +68,28 @@ struct add_residual {
 template <class T>
 add_residual(T const*, index_t) -> add_residual<T>;
 
+/// Multiplies by another matrix with unit column stride: value * gate[row, col].
+template <class T>
+struct multiply_gate {
+  T const* data;
+  index_t row_stride;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
+    return mul(value, load_like(value, data + row * row_stride + col, n));
+  }
+};
+template <class T>
+multiply_gate(T const*, index_t) -> multiply_gate<T>;
+
+/// Multiplies by a number, which is rounded to the accumulator's type.
+struct scale {
+  double factor;
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t, index_t, index_t) const {
+    return mul(value, splat<V>(static_cast<lane_t<V>>(factor)));
+  }
+};
+
 /// Applies the first, then the second.
 template <class First, class Second>
 struct then {
@@ -92,6 +114,38 @@ struct activation {
 };
 template <class F>
 activation(F) -> activation<F>;
+
+/// Epilogues by short names, for chains: `bias(b) | gelu | residual(x)`.
+template <class T>
+HEDDLE_FN add_bias<std::remove_const_t<T>> bias(T* from) {
+  return {from};
+}
+/// Pre: columns are adjacent.
+template <vector_view V>
+HEDDLE_FN add_bias<typename V::value_type> bias(V const& v) {
+  HEDDLE_EXPECTS(v.stride(0) == 1 || v.extent(0) <= 1, "a bias has adjacent elements", v.stride(0));
+  return {v.data()};
+}
+/// Pre: columns are adjacent.
+template <matrix_view V>
+HEDDLE_FN add_residual<typename V::value_type> residual(V const& v) {
+  HEDDLE_EXPECTS(v.stride(1) == 1 || v.extent(1) <= 1, "a residual has adjacent columns", v.stride(1));
+  return {v.data(), v.stride(0)};
+}
+/// Pre: columns are adjacent.
+template <matrix_view V>
+HEDDLE_FN multiply_gate<typename V::value_type> gate(V const& v) {
+  HEDDLE_EXPECTS(v.stride(1) == 1 || v.extent(1) <= 1, "a gate has adjacent columns", v.stride(1));
+  return {v.data(), v.stride(0)};
+}
+
+/// The first, then the second; one of them is an epilogue of the library, so that `|` is found.
+template <class First, class Second>
+  requires((matmul_epilogue<First, float> || matmul_epilogue<First, double>) &&
+           (matmul_epilogue<Second, float> || matmul_epilogue<Second, double>))
+HEDDLE_FN constexpr then<First, Second> operator|(First const& first, Second const& second) {
+  return {first, second};
+}
 
 }  // namespace epilogue
 }  // namespace heddle

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/matmul.hpp>
@@ -18,6 +19,14 @@ static void multiply(T const* in, float* out) {
   matmul(exec, a, transpose(a), c, {.alpha = 2, .beta = 1});
   matmul(exec, a, a, c, {}, epilogue::then{epilogue::add_bias{out}, epilogue::add_residual{out, 4}});
   gemv(exec, a, select(a, 0, 0), select(c, 0, 0));
+  matmul(exec, a, a, c, {.order = order_policy::elastic},
+         epilogue::bias(out) | epilogue::scale{2} | epilogue::residual(a) | epilogue::gate(a));
+  index_t const offsets[] = {0, 1, 4};
+  view<index_t const, 1> const cuts(offsets, dims<1>(3));
+  view<T const, 3> const b(in, dims<3>(2, 4, 4), 0, 4, 1);
+  view<float, 3> const w(out, dims<3>(2, 4, 4));
+  grouped_matmul(exec, a, b, cuts, c);
+  grouped_matmul_weight(exec, a, a, cuts, w);
 }
 
 void use_linalg(float const* in, bf16 const* half, float* out) {

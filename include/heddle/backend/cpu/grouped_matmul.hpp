@@ -15,7 +15,7 @@ namespace cpu {
 /// Bytes of packed rows that a worker holds; fixed, so that cuts depend on shapes alone.
 inline constexpr index_t packed_rows_bytes = 8 * 1024 * 1024;
 /// Register tiles of rows up to which a matrix is read where it lies, as fast as memory gives it.
-inline constexpr index_t streamed_tiles = 4;
+inline constexpr index_t streamed_tiles = 3;
 /// Shares per worker, so that one that is late is helped.
 inline constexpr index_t shares_per_worker = 4;
 
@@ -32,7 +32,7 @@ struct grouped_problem {
   HEDDLE_FN index_t cost(index_t e) const {
     index_t const rows = groups.end(e) - groups.begin(e);
     if (e == groups.groups) return weight ? 0 : (rows + 7) / 8;
-    return rows > 0 || weight ? rows + 16 : 0;
+    return rows > 0 || weight ? rows + 24 : 0;
   }
 };
 
@@ -106,12 +106,19 @@ struct group_units {
     }
     strips = (in.n + plan.strip - 1) / plan.strip;
   }
-  /// The first block of the unit after `unit`, or where `hi` is the end perhaps that of the next group.
-  HEDDLE_FN next_block<typename input::element> block_after(index_t unit, index_t hi) const {
-    index_t const col = (unit + 1) % strips * plan.strip, left = in.n - col;
-    index_t const first = in.chains().at(0).size, steps = first < panel_steps ? first : panel_steps;
-    auto const* const at = unit + 1 < hi ? in.b + col * in.b_column : after;
-    return {at, steps, (left < plan.strip ? left : plan.strip) / plan.nr, unit + 1 < hi};
+  HEDDLE_FN index_t count() const { return chunks * strips; }
+  /// Steps of k in the first block of a strip, and whole panels of the strip at column `col`.
+  HEDDLE_FN index_t first_steps() const {
+    index_t const first = in.chains().at(0).size;
+    return first < panel_steps ? first : panel_steps;
+  }
+  HEDDLE_FN index_t panels_of(index_t col) const {
+    return (in.n - col < plan.strip ? in.n - col : plan.strip) / plan.nr;
+  }
+  /// The first block of unit `unit`.
+  HEDDLE_FN next_block<typename input::element> block_of(index_t unit) const {
+    index_t const col = unit % strips * plan.strip;
+    return {in.b + col * in.b_column, first_steps(), panels_of(col), true};
   }
 };
 
@@ -214,17 +221,17 @@ HEDDLE_FN void run_panels(chunk_work<I> const& w, O const& out, index_t row, ind
     }
 }
 
-/// The units [lo, hi) of one group.
+/// Some units of one group. `after`: the block that is wanted when they are done.
 template <class P>
 HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, typename group_units<P>::number* memory,
-                         index_t lo, index_t hi) {
+                         block_pair<typename group_units<P>::number>& pair, part const& units,
+                         next_block<typename group_units<P>::input::element> const& after) {
   using I = typename group_units<P>::input;
   using T = typename I::number;
   index_t const pieces = g.in.chains().count(), tile_size = unit_scratch::tile_rows<T>(scratch.mr, g.in.chains());
   T* const block = memory + scratch.rows + scratch.sums;
-  block_pair<T> pair{block, block + scratch.block / 2, 0};
-  for (index_t unit = lo; unit < hi;) {
-    index_t const chunk = unit / g.strips, next = (chunk + 1) * g.strips, end = next < hi ? next : hi;
+  for (index_t unit = units.offset; unit < units.end();) {
+    index_t const chunk = unit / g.strips, next = (chunk + 1) * g.strips, end = next < units.end() ? next : units.end();
     part const tiles = balanced_part(g.tiles, g.chunks, chunk);
     index_t const row = tiles.offset * scratch.mr, row_end = tiles.end() * scratch.mr;
     chunk_work<I> w{g.in, g.plan, tile_size, false, memory, memory + scratch.rows, block};
@@ -236,9 +243,10 @@ HEDDLE_FN void run_units(group_units<P> const& g, unit_scratch const& scratch, t
       index_t const strip = w.plan.strip, col = unit % g.strips * strip;
       index_t const columns = g.in.n - col < strip ? g.in.n - col : strip;
       if (!g.panels)
-        run_blocks(w, g.out, g.first_row + row, col, columns);
+        run_blocks(w, g.out, g.first_row + row, col, columns), pair.ready = 0;
       else
-        run_panels(w, g.out, g.first_row + row, col, columns, pair, g.block_after(unit, hi));
+        run_panels(w, g.out, g.first_row + row, col, columns, pair,
+                   unit + 1 < units.end() ? g.block_of(unit + 1) : after);
     }
   }
 }
@@ -251,31 +259,71 @@ HEDDLE_FN void clear_rows(O const& out, index_t row, index_t row_end, index_t n)
     for (index_t j = 0; j < n; ++j) out.c[row * out.c_row + j * out.c_column] = static_cast<C>(typename O::number(0));
 }
 
+/// The units between two costs.
+template <class P>
+class cost_range {
+ public:
+  HEDDLE_FN cost_range(P const& p, unit_scratch const& scratch, index_t const* costs, index_t begin, index_t end)
+      : p_(&p), scratch_(&scratch), costs_(costs), begin_(begin), end_(end) {}
+
+  /// The first group at or after e that has work here, or the end of all.
+  HEDDLE_FN index_t next(index_t e) const {
+    index_t const all = p_->groups.groups + 1;
+    while (e < all && (costs_[e + 1] == costs_[e] || costs_[e + 1] <= begin_)) ++e;
+    return e < all && costs_[e] < end_ ? e : all;
+  }
+  /// The units of group e that begin here, of `count`.
+  HEDDLE_FN part units(index_t e, index_t count) const {
+    index_t const lo = unit_at(begin_, e, count);
+    return {lo, unit_at(end_, e, count) - lo};
+  }
+  HEDDLE_FN group_units<P> group(index_t e) const { return group_units<P>(*p_, *scratch_, e); }
+  /// The block that is wanted when group e is done.
+  HEDDLE_FN auto block_after(group_units<P> const& g, index_t e) const {
+    next_block<typename group_units<P>::input::element> block{g.after, g.first_steps(), g.panels_of(0), false};
+    index_t const following = next(e + 1);
+    if (following >= p_->groups.groups) return block;
+    group_units<P> const n = group(following);
+    if (!n.panels || units(following, n.count()).size == 0) return block;
+    return decltype(block){n.in.b, n.first_steps(), n.panels_of(0), true};
+  }
+
+ private:
+  HEDDLE_FN index_t unit_at(index_t cost, index_t e, index_t count) const {
+    if (cost <= costs_[e]) return 0;
+    return cost >= costs_[e + 1] ? count : (cost - costs_[e]) * count / (costs_[e + 1] - costs_[e]);
+  }
+
+  P const* p_;
+  unit_scratch const* scratch_;
+  index_t const* costs_;
+  index_t begin_, end_;
+};
+
 /// Share `share` of `shares` of all units. `costs[e]` is the cost of the groups before e.
 template <class P>
 HEDDLE_FN void run_share(P const& p, unit_scratch const& scratch, index_t const* costs,
                          typename group_units<P>::number* memory, index_t share, index_t shares) {
-  index_t const slack = p.groups.groups, total = costs[slack + 1];
-  index_t const begin = balanced_part(total, shares, share).offset, end = balanced_part(total, shares, share).end();
+  using T = typename group_units<P>::number;
+  index_t const slack = p.groups.groups;
+  part const mine = balanced_part(costs[slack + 1], shares, share);
+  cost_range<P> const range(p, scratch, costs, mine.offset, mine.end());
   index_t e = 0;
-  for (index_t hi = slack + 1; hi - e > 1;) {  // the last group that begins at or before `begin`
+  for (index_t hi = slack + 1; hi - e > 1;) {  // the last group that begins at or before this share
     index_t const middle = e + (hi - e) / 2;
-    (costs[middle] <= begin ? e : hi) = middle;
+    (costs[middle] <= mine.offset ? e : hi) = middle;
   }
-  for (; e <= slack && costs[e] < end; ++e) {
-    index_t const cost = costs[e + 1] - costs[e];
-    if (cost == 0) continue;
-    auto const unit_at = [&](index_t at, index_t count) {
-      return at <= costs[e] ? 0 : at >= costs[e + 1] ? count : (at - costs[e]) * count / cost;
-    };
-    if (e == slack) {
-      index_t const from = p.groups.begin(e), rows = p.groups.rows - from;
-      clear_rows(p.out, from + unit_at(begin, rows), from + unit_at(end, rows), p.in.n);
-    } else {
-      group_units<P> const units(p, scratch, e);
-      index_t const count = units.chunks * units.strips;
-      run_units(units, scratch, memory, unit_at(begin, count), unit_at(end, count));
-    }
+  T* const block = memory + scratch.rows + scratch.sums;
+  block_pair<T> pair{block, block + scratch.block / 2, 0};
+  for (e = range.next(e); e < slack; e = range.next(e + 1)) {
+    group_units<P> const g = range.group(e);
+    part const units = range.units(e, g.count());
+    run_units(g, scratch, memory, pair, units, range.block_after(g, e));
+  }
+  if (e == slack) {
+    index_t const from = p.groups.begin(e);
+    part const rows = range.units(e, p.groups.rows - from);
+    clear_rows(p.out, from + rows.offset, from + rows.end(), p.in.n);
   }
 }
 

@@ -240,14 +240,15 @@ struct kernel<matmul_fn, cpu_tag> {
     number const alpha = static_cast<number>(options.alpha), beta = static_cast<number>(options.beta);
     // With alpha 0 nothing of a and b may be read: the product of no columns.
     index_t const k = alpha == number(0) ? 0 : a.extent(2);
-    for (index_t i = 0; i < c.extent(0); ++i)
-      cpu::submit_product(
-          exec,
-          cpu::inputs<element>{a.data() + i * a.stride(0), b.data() + i * b.stride(0), a.stride(1), a.stride(2),
-                               b.stride(1), b.stride(2), c.extent(1), c.extent(2), k, options.cuts(k).leaves},
-          cpu::output<typename C::value_type, number, Epilogue>{c.data() + i * c.stride(0), c.stride(1), c.stride(2),
-                                                                alpha == number(0) ? number(1) : alpha, beta, false,
-                                                                epilogue});
+    cpu::inputs<element> in{a.data(),    b.data(),    a.stride(1), a.stride(2), b.stride(1),
+                            b.stride(2), c.extent(1), c.extent(2), k,           options.cuts(k).leaves};
+    cpu::output<typename C::value_type, number, Epilogue> out{
+        c.data(), c.stride(1), c.stride(2), alpha == number(0) ? number(1) : alpha, beta, false, epilogue};
+    if constexpr (std::is_same_v<element, number>)
+      if (c.extent(0) > 1 && cpu::takes_whole(in))
+        return cpu::submit_batch(exec, in, out, {c.extent(0), a.stride(0), b.stride(0), c.stride(0)});
+    for (index_t i = 0; i < c.extent(0); ++i, in.a += a.stride(0), in.b += b.stride(0), out.c += c.stride(0))
+      cpu::submit_product(exec, in, out);
   }
 };
 

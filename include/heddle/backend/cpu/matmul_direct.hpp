@@ -33,7 +33,7 @@ struct direct_tile {
   index_t rows, columns;
   char const* ahead;        ///< asked for meanwhile, a line of memory at every step
   index_t ahead_step;       ///< bytes from one to the next
-  index_t merges = 0;       ///< sums added at the end, `size` apart downwards, each to the left of what is there
+  index_t merges = 0;       ///< sums that are added at the end, on the left, `size` apart downwards
   T const* left = nullptr;  ///< the first of them
   index_t left_pitch = 0;
 };
@@ -241,6 +241,50 @@ HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
   exec.for_each_tile(plan.column_tiles,
                      [=](index_t panel, int) { detail::pack_columns(in, nr, packed + panel * nr * in.k, panel * nr); });
   submit({packed, nr * in.k, nr});
+}
+
+/// Equal products at even distances in memory.
+struct product_batch {
+  index_t count, a, b, c;
+};
+
+/// Whether products of a batch are so small that workers take whole ones.
+template <class I>
+HEDDLE_FN bool takes_whole(I const& in) {
+  index_t const bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
+  return std::is_same_v<decltype(in.a), typename I::number const*> && in.k > 0 && !uses_fallback() &&
+         (in.leaves > 0 || in.chains().count() == 1) && in.m * in.n * in.k < (index_t{1} << 19) && bytes <= 256 * 1024;
+}
+
+/// Submits a batch of small products at once. b is packed by the worker where its columns are not adjacent.
+template <class E, class I, class O>
+HEDDLE_FN void submit_batch(E& exec, I const& in, O const& out, product_batch const& batch) {
+  using T = typename I::number;
+  index_t mr = 0, nr = 0;
+  dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
+  direct_plan const plan = plan_direct(in, out, mr, nr, 1);
+  constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
+  bool const packs = in.b_column != 1;
+  index_t const size = packs ? round_up(plan.column_tiles * nr * in.k + beyond, beyond) : 0;
+  index_t const some = 4 * exec.concurrency(), shared = batch.count < some ? batch.count : some;
+  index_t const parts = in.m * in.n * in.k * batch.count < (index_t{1} << 19) ? 1 : shared;
+  scratch_frame<E> frame(exec);
+  T* const scratch = frame.template take<T>(size * exec.concurrency());
+  exec.for_each_tile(parts, [=](index_t tile, int worker) {
+    part const mine = balanced_part(batch.count, parts, tile);
+    T* const packed = scratch + worker * size;
+    for (index_t i = mine.offset; i < mine.end(); ++i) {
+      I one = in;
+      O to = out;
+      one.a += i * batch.a, one.b += i * batch.b, to.c += i * batch.c;
+      for (index_t p = 0; packs && p < plan.column_tiles; ++p)
+        detail::pack_columns(one, nr, packed + p * nr * in.k, p * nr);
+      detail::columns_of_b<T> b{packed, nr * in.k, nr};
+      if constexpr (std::is_same_v<decltype(in.b), T const*>)
+        if (!packs) b = {one.b, nr, in.b_step};
+      detail::run_direct(one, to, plan, b, {0, plan.row_tiles}, {0, plan.column_tiles});
+    }
+  });
 }
 
 }  // namespace cpu

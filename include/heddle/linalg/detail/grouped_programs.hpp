@@ -4,6 +4,7 @@
 #include <heddle/core/arith.hpp>
 #include <heddle/linalg/detail/chains.hpp>
 #include <heddle/linalg/detail/groups.hpp>
+#include <heddle/linalg/epilogue.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 
 /// @file
