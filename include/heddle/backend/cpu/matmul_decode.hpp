@@ -250,7 +250,7 @@ HEDDLE_FN void submit_decode(E& exec, word_problem<strided<A>, strided<S>> const
                                                           words, in.m, mine, strip},
                              block);
     dispatch_isa(detail::decode_order_body<P>{}, mine, strip, in.m, columns);
-    dispatch_isa(detail::word_store_body{}, out, static_cast<T const*>(mine), strip, index_t{0}, in.m, col, columns);
+    detail::store_words(out, static_cast<T const*>(mine), strip, index_t{0}, in.m, col, columns);
   });
 }
 
