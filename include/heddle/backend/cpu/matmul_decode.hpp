@@ -234,8 +234,9 @@ HEDDLE_FN void submit_decode(E& exec, word_problem<strided<A>, strided<S>> const
   index_t const workers = exec.concurrency(), pieces = pieces_of(in.k), most = decode_sums_bytes / 4 / in.m / 64 * 64;
   index_t strip = round_up((in.n + workers - 1) / workers, 64);
   if (strip > most) strip = most;
-  index_t const words = round_up((in.k + P::group - 1) / P::group, 64);
-  index_t const block = (in.m + (P::has_head ? 1 : 0)) * strip, sums_size = tree_slots(pieces, 0, pieces) * block;
+  // Rows of words and of sums do not begin at the same place of a page: their lines would compete for one set.
+  index_t const words = round_up((in.k + P::group - 1) / P::group, 64) + 16, pitch = strip + 16;
+  index_t const block = (in.m + (P::has_head ? 1 : 0)) * pitch, sums_size = tree_slots(pieces, 0, pieces) * block;
   scratch_frame<E> frame(exec);
   std::uint32_t* const rows = frame.template take<std::uint32_t>(2 * words * in.m);
   T* const sums = frame.template take<T>(workers * sums_size);
@@ -247,10 +248,10 @@ HEDDLE_FN void submit_decode(E& exec, word_problem<strided<A>, strided<S>> const
     index_t const col = i * strip, columns = in.n - col < strip ? in.n - col : strip;
     T* const mine = sums + worker * sums_size;
     detail::sum_decode_strip(detail::decode_product<P, S>{in.b.from + col, in.b.step, columns, in.k, rows, 2 * words,
-                                                          words, in.m, mine, strip},
+                                                          words, in.m, mine, pitch},
                              block);
-    dispatch_isa(detail::decode_order_body<P>{}, mine, strip, in.m, columns);
-    detail::store_words(out, static_cast<T const*>(mine), strip, index_t{0}, in.m, col, columns);
+    dispatch_isa(detail::decode_order_body<P>{}, mine, pitch, in.m, columns);
+    detail::store_words(out, static_cast<T const*>(mine), pitch, index_t{0}, in.m, col, columns);
   });
 }
 
