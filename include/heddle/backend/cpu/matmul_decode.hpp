@@ -107,15 +107,23 @@ struct decode_body : words_marker<P> {
   HEDDLE_SHIM void operator()(Isa, decode_product<P, S> const& x) const {
     using F = word_format<Isa, P>;
     constexpr int at_once = F::per == 2 ? 1 : P::group == 2 ? 4 : 2;  // groups whose words fit the registers
-    constexpr index_t steps = at_once * P::group;
+    // Of few rows the sums are no burden, and four streams are what the processor asks ahead for by itself.
+    constexpr int fewer = at_once == 4 ? 2 : at_once;
     unsigned const before = F::flushes && has_flush_mode<Isa> ? begin_flush() : 0;
-    decode_product<P, S> y = x;
-    for (; y.steps >= steps; y.steps -= steps, y.b += steps * y.step, y.a += at_once) sweep<F, at_once, true>(y);
-    for (; y.steps > 0; y.steps -= P::group, y.b += P::group * y.step, ++y.a) sweep<F, 1, false>(y);
+    if (fewer < at_once && x.rows < 4)
+      sweeps<F, fewer>(x);
+    else
+      sweeps<F, at_once>(x);
     if constexpr (F::flushes && has_flush_mode<Isa>) end_flush(before);
   }
 
  private:
+  template <class F, int Groups, class S>
+  static HEDDLE_SHIM void sweeps(decode_product<P, S> x) {
+    constexpr index_t steps = Groups * P::group;
+    for (; x.steps >= steps; x.steps -= steps, x.b += steps * x.step, x.a += Groups) sweep<F, Groups, true>(x);
+    for (; x.steps > 0; x.steps -= P::group, x.b += P::group * x.step, ++x.a) sweep<F, 1, false>(x);
+  }
   template <class F, int Groups, bool Whole, class S>
   static HEDDLE_SHIM void sweep(decode_product<P, S> const& x) {
     using V = typename F::words;
