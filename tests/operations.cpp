@@ -72,6 +72,11 @@ struct memory {
   }
 };
 
+view<unsigned char, 1> aligned_bytes(memory& m, index_t n) {
+  auto const at = reinterpret_cast<std::uintptr_t>(m.take<unsigned char>(n + 64));
+  return view<unsigned char, 1>(reinterpret_cast<unsigned char*>((at + 63) / 64 * 64), dims<1>(n));
+}
+
 /// Plans and runs `submit(exec)`; checks what both say, and that as many operations are seen.
 template <class E, class Submit>
 void expect_work(E& exec, index_t operations, index_t bytes, index_t flops, Submit const& submit) {
@@ -365,6 +370,14 @@ TEMPLATE_LIST_TEST_CASE("products say what they move and do", "[operations]", ca
   auto const a = m.matrix<float const>(7, 33), b = m.matrix<float const>(33, 9);
   auto const c = m.matrix<float>(7, 9);
   expect_work(exec, 1, 4 * (7 * 33 + 33 * 9 + 7 * 9), 2 * 7 * 33 * 9, [&](auto& e) { matmul(e, a, b, c); });
+  index_t const packed_bytes = packed_operand_bytes<float>(exec, 33, 9);
+  auto const memory = aligned_bytes(m, packed_bytes);
+  expect_work(exec, 1, 4 * 33 * 9 + packed_bytes, 0, [&](auto& e) { pack(e, b, memory); });
+  packed_operand<float> const packed = pack(exec, b, memory);
+  expect_work(exec, 1, 4 * (7 * 33 + 33 * 9 + 7 * 9), 2 * 7 * 33 * 9, [&](auto& e) { matmul(e, a, packed, c); });
+  block_int4<float> const coded(m.take<std::uint8_t>(9 * 17), m.take<float>(9 * 2), 33, 9, 32);
+  expect_work(exec, 1, 4 * (7 * 33 + 7 * 9 + 9 * 2) + 9 * 17, 2 * 7 * 33 * 9,
+              [&](auto& e) { matmul(e, a, coded, c); });
   expect_work(exec, 1, 4 * (7 * 33 + 33 * 9 + 7 * 9), 2 * 7 * 33 * 9,
               [&](auto& e) { linalg::tile_matmul(e, a, b, c); });
   auto const v = m.vector<float const>(33);

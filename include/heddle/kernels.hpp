@@ -28,7 +28,28 @@ template <class>
 struct inputs;
 template <class, class, class>
 struct output;
+struct bf16_words;
+template <class>
+struct strided;
 namespace detail {
+template <class>
+struct word_size_body;
+template <class>
+struct word_product;
+template <class>
+struct word_body;
+template <class>
+struct word_rows_body;
+template <class>
+struct word_panels_body;
+template <class>
+struct decode_rows_body;
+template <class, class>
+struct decode_product;
+template <class>
+struct decode_body;
+template <class>
+struct decode_order_body;
 template <class>
 struct chain_body;
 template <class>
@@ -153,6 +174,15 @@ HEDDLE_FN constexpr bool has_own_tag(char const* tags) noexcept {
 HEDDLE_FN constexpr isa held(isa set) noexcept {
   return has_own_tag(HEDDLE_KERNELS) && instantiates(set) ? set : static_cast<isa>(-1 - static_cast<int>(set));
 }
+/// The same for bodies that have code of their own for avx512_bf16 (`uses_bf16_instructions`), with g++.
+HEDDLE_FN constexpr isa held_dot() noexcept {
+#if defined(__clang__)
+  return static_cast<isa>(-1 - static_cast<int>(isa::avx512_bf16));
+#else
+  constexpr isa set = isa::avx512_bf16;
+  return has_own_tag(HEDDLE_KERNELS) && HEDDLE_MULTI_TARGET ? set : static_cast<isa>(-1 - static_cast<int>(set));
+#endif
+}
 }  // namespace detail
 
 // One kernel for every set of these flags, declared or defined.
@@ -162,6 +192,12 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   WORDS struct detail::compiled<detail::held(isa::avx512), __VA_ARGS__>;
 #define HEDDLE_DECLARED_KERNEL(...) HEDDLE_KERNEL_OF(extern template, __VA_ARGS__)
 #define HEDDLE_DEFINED_KERNEL(...) HEDDLE_KERNEL_OF(template, __VA_ARGS__)
+// And for dot products.
+#define HEDDLE_DOT_KERNEL_OF(WORDS, ...) \
+  HEDDLE_KERNEL_OF(WORDS, __VA_ARGS__)   \
+  WORDS struct detail::compiled<detail::held_dot(), __VA_ARGS__>;
+#define HEDDLE_DECLARED_DOT_KERNEL(...) HEDDLE_DOT_KERNEL_OF(extern template, __VA_ARGS__)
+#define HEDDLE_DEFINED_DOT_KERNEL(...) HEDDLE_DOT_KERNEL_OF(template, __VA_ARGS__)
 
 // The lists: X is applied to a body and the types of its arguments. T is the type of sums.
 #define HEDDLE_MATMUL_SUMS(X, T)                                                   \
@@ -195,6 +231,16 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   HEDDLE_MATMUL_STORE(X, bf16, float, epilogue::add_bias<bf16>)   \
   HEDDLE_MATMUL_STORE(X, fp16, float, no_epilogue)                \
   HEDDLE_MATMUL_STORE(X, double, double, no_epilogue)
+
+#define HEDDLE_MATMUL_DOT_KERNELS_OF(X, P, A)                                                                       \
+  X(cpu::detail::word_size_body<P>, index_t*, index_t*, index_t*)                                                   \
+  X(cpu::detail::word_body<P>, cpu::detail::word_product<P>)                                                        \
+  X(cpu::detail::word_rows_body<P>, cpu::strided<A>, index_t, index_t, index_t, std::uint32_t*)                     \
+  X(cpu::detail::word_panels_body<P>, cpu::strided<A>, index_t, index_t, index_t, index_t, std::uint32_t*, index_t) \
+  X(cpu::detail::decode_rows_body<P>, cpu::strided<A>, index_t, std::uint32_t*, index_t)                            \
+  X(cpu::detail::decode_body<P>, cpu::detail::decode_product<P, A>)                                                 \
+  X(cpu::detail::decode_order_body<P>, float*, index_t, index_t, index_t)
+#define HEDDLE_MATMUL_DOT_KERNELS(X) HEDDLE_MATMUL_DOT_KERNELS_OF(X, cpu::bf16_words, bf16)
 
 #define HEDDLE_ATTENTION_KERNELS_OF(X, A, T)                                                                           \
   X(attention::detail::forward_body,                                                                                   \
@@ -242,6 +288,7 @@ HEDDLE_FN constexpr isa held(isa set) noexcept {
   X(optim::detail::step_in_vectors, optim::detail::adam_formula<float>, index_t, index_t)
 
 HEDDLE_MATMUL_KERNELS(HEDDLE_DECLARED_KERNEL)
+HEDDLE_MATMUL_DOT_KERNELS(HEDDLE_DECLARED_DOT_KERNEL)
 HEDDLE_ATTENTION_KERNELS(HEDDLE_DECLARED_KERNEL)
 HEDDLE_NN_KERNELS(HEDDLE_DECLARED_KERNEL)
 

@@ -6,7 +6,9 @@
 #include <heddle/core/bf16.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/exec/serial_executor.hpp>
+#include <heddle/linalg/dequantize.hpp>
 #include <heddle/linalg/gemv.hpp>
+#include <heddle/linalg/packed_operand.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 
 using namespace heddle;
@@ -29,7 +31,38 @@ static void multiply(T const* in, float* out) {
   grouped_matmul_weight(exec, a, a, cuts, w);
 }
 
+template <class Executor, class A, class T, class C>
+static void multiply_packed(A const* a, T const* b, C* out) {
+  Executor exec;
+  alignas(64) static unsigned char memory[1 << 14];
+  view<T const, 2> const right(b, dims<2>(4, 4));
+  packed_operand<T> const packed = pack(exec, right, view<unsigned char, 1>(memory, dims<1>(sizeof memory)));
+  view<C, 2> const c(out, dims<2>(4, 4));
+  matmul(exec, view<A const, 2>(a, dims<2>(4, 4)), packed, c);
+  matmul(exec, view<A const, 2>(a, dims<2>(4, 4)), right, c);
+}
+
+template <class Executor>
+static void multiply_codes(bf16 const* half, float* out) {
+  Executor exec;
+  static std::uint8_t const codes[8] = {};
+  static fp8_e4m3 const bytes[16] = {};
+  view<bf16 const, 2> const a(half, dims<2>(4, 4));
+  view<float, 2> const c(out, dims<2>(4, 4));
+  matmul(exec, a, block_int4<float>(codes, out, 4, 4, 32), c, {.strict = true});
+  matmul(exec, a, view<fp8_e4m3 const, 2>(bytes, dims<2>(4, 4)), c, {}, epilogue::dequantize{out, out});
+}
+
 void use_linalg(float const* in, bf16 const* half, float* out) {
+  static std::int8_t const bytes[16] = {};
+  static std::uint8_t const levels[16] = {};
+  multiply_packed<reference_executor>(half, half, out);
+  multiply_packed<serial_executor>(half, half, out);
+  multiply_packed<serial_executor>(in, in, out);
+  multiply_packed<serial_executor>(levels, bytes, out);
+  multiply_packed<serial_executor>(bytes, bytes, reinterpret_cast<std::int32_t*>(out));
+  multiply_codes<serial_executor>(half, out);
+  multiply_codes<reference_executor>(half, out);
   multiply<reference_executor>(in, out);
   multiply<reference_executor>(half, out);
   multiply<serial_executor>(in, out);

@@ -107,15 +107,23 @@ struct decode_body : words_marker<P> {
   HEDDLE_SHIM void operator()(Isa, decode_product<P, S> const& x) const {
     using F = word_format<Isa, P>;
     constexpr int at_once = F::per == 2 ? 1 : P::group == 2 ? 4 : 2;  // groups whose words fit the registers
-    constexpr index_t steps = at_once * P::group;
+    // Of few rows the sums are no burden, and four streams are what the processor asks ahead for by itself.
+    constexpr int fewer = at_once == 4 ? 2 : at_once;
     unsigned const before = F::flushes && has_flush_mode<Isa> ? begin_flush() : 0;
-    decode_product<P, S> y = x;
-    for (; y.steps >= steps; y.steps -= steps, y.b += steps * y.step, y.a += at_once) sweep<F, at_once, true>(y);
-    for (; y.steps > 0; y.steps -= P::group, y.b += P::group * y.step, ++y.a) sweep<F, 1, false>(y);
+    if (fewer < at_once && x.rows < 4)
+      sweeps<F, fewer>(x);
+    else
+      sweeps<F, at_once>(x);
     if constexpr (F::flushes && has_flush_mode<Isa>) end_flush(before);
   }
 
  private:
+  template <class F, int Groups, class S>
+  static HEDDLE_SHIM void sweeps(decode_product<P, S> x) {
+    constexpr index_t steps = Groups * P::group;
+    for (; x.steps >= steps; x.steps -= steps, x.b += steps * x.step, x.a += Groups) sweep<F, Groups, true>(x);
+    for (; x.steps > 0; x.steps -= P::group, x.b += P::group * x.step, ++x.a) sweep<F, 1, false>(x);
+  }
   template <class F, int Groups, bool Whole, class S>
   static HEDDLE_SHIM void sweep(decode_product<P, S> const& x) {
     using V = typename F::words;
@@ -237,8 +245,9 @@ HEDDLE_FN void submit_decode(E& exec, word_problem<strided<A>, strided<S>> const
                 most = decode_sums_bytes / 4 / in.m / 64 * 64;
   index_t strip = round_up((in.n + workers - 1) / workers, 64);
   if (strip > most) strip = most;
-  index_t const words = round_up((in.k + P::group - 1) / P::group, 64);
-  index_t const block = (in.m + (P::has_head ? 1 : 0)) * strip, sums_size = tree_slots(pieces, 0, pieces) * block;
+  // Rows of words and of sums do not begin at the same place of a page: their lines would compete for one set.
+  index_t const words = round_up((in.k + P::group - 1) / P::group, 64) + 16, pitch = strip + 16;
+  index_t const block = (in.m + (P::has_head ? 1 : 0)) * pitch, sums_size = tree_slots(pieces, 0, pieces) * block;
   scratch_frame<E> frame(exec);
   std::uint32_t* const rows = frame.template take<std::uint32_t>(2 * words * in.m);
   T* const sums = frame.template take<T>(workers * sums_size);
@@ -250,10 +259,10 @@ HEDDLE_FN void submit_decode(E& exec, word_problem<strided<A>, strided<S>> const
     index_t const col = i * strip, columns = in.n - col < strip ? in.n - col : strip;
     T* const mine = sums + worker * sums_size;
     detail::sum_decode_strip(detail::decode_product<P, S>{in.b.from + col, in.b.step, columns, in.k, rows, 2 * words,
-                                                          words, in.m, mine, strip},
+                                                          words, in.m, mine, pitch},
                              block);
-    dispatch_isa(detail::decode_order_body<P>{}, mine, strip, in.m, columns);
-    dispatch_isa(detail::word_store_body{}, out, static_cast<T const*>(mine), strip, index_t{0}, in.m, col, columns);
+    dispatch_isa(detail::decode_order_body<P>{}, mine, pitch, in.m, columns);
+    detail::store_words(out, static_cast<T const*>(mine), pitch, index_t{0}, in.m, col, columns);
   });
 }
 

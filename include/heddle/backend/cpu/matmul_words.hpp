@@ -263,27 +263,23 @@ struct word_body : words_marker<P> {
   }
 };
 
-/// Stores sums as `store_body` does; integers become floats first where c is no integer.
+/// Stores sums of integers as `store_body` does, as floats.
 struct word_store_body {
   template <class Isa, class O, class S>
-  HEDDLE_SHIM void operator()(Isa set, O const& out, S const* const& sums, index_t const& pitch, index_t const& row,
+  HEDDLE_SHIM void operator()(Isa, O const& out, S const* const& sums, index_t const& pitch, index_t const& row,
                               index_t const& rows, index_t const& col, index_t const& columns) const {
     using number = typename O::number;
-    if constexpr (std::is_same_v<S, number>) {
-      store_body{}(set, out, sums, pitch, row, rows, col, columns);
-    } else {
-      constexpr int lanes = Isa::template lanes<number>;
-      using V = vec<number, lanes, lanes>;
-      bool const by_vector = out.c_column == 1 && !out.swapped;
-      for (index_t r = 0; r < rows; ++r) {
-        S const* const line = sums + r * pitch;
-        for (index_t c = 0; c < columns; c += by_vector ? lanes : 1)
-          if (by_vector)
-            finish(out, load_as<V>(line + c), row + r, col + c, columns - c < lanes ? columns - c : index_t{lanes});
-          else
-            finish_one(out, static_cast<number>(line[c]), out.swapped ? col + c : row + r,
-                       out.swapped ? row + r : col + c);
-      }
+    constexpr int lanes = Isa::template lanes<number>;
+    using V = vec<number, lanes, lanes>;
+    bool const by_vector = out.c_column == 1 && !out.swapped;
+    for (index_t r = 0; r < rows; ++r) {
+      S const* const line = sums + r * pitch;
+      for (index_t c = 0; c < columns; c += by_vector ? lanes : 1)
+        if (by_vector)
+          finish(out, load_as<V>(line + c), row + r, col + c, columns - c < lanes ? columns - c : index_t{lanes});
+        else
+          finish_one(out, static_cast<number>(line[c]), out.swapped ? col + c : row + r,
+                     out.swapped ? row + r : col + c);
     }
   }
 };

@@ -82,6 +82,16 @@ HEDDLE_FN void sum_word_tile(word_sizes const& s, word_product<P> x, index_t row
   }
 }
 
+/// Stores sums[rows, columns] at (row, col), as floats where c is no integer.
+template <class O, class T>
+HEDDLE_FN void store_words(O const& out, T const* sums, index_t pitch, index_t row, index_t rows, index_t col,
+                           index_t columns) {
+  if constexpr (std::is_same_v<T, typename O::number>)
+    dispatch_isa(store_body{}, out, sums, pitch, row, rows, col, columns);
+  else
+    dispatch_isa(word_store_body{}, out, sums, pitch, row, rows, col, columns);
+}
+
 /// One register tile of rows [r, r + lines) and one panel, which begins at column c.
 template <class P, class O>
 HEDDLE_FN void run_word_tile(word_sizes const& s, O const& out, std::uint32_t const* rows, index_t r, index_t lines,
@@ -101,8 +111,7 @@ HEDDLE_FN void run_word_tile(word_sizes const& s, O const& out, std::uint32_t co
     dispatch_isa(word_body<P>{}, x);
   else
     sum_word_tile(s, x, row_words, tile);
-  if (!one_piece || x.sums == tile)
-    dispatch_isa(word_store_body{}, out, static_cast<T const*>(tile), s.nr, r, lines, c, columns);
+  if (!one_piece || x.sums == tile) store_words(out, static_cast<T const*>(tile), s.nr, r, lines, c, columns);
 }
 
 /// How the rows and panels of one chunk are dealt out.
