@@ -38,10 +38,10 @@ struct element_call {
 
 /// Calls f(i) for every i in [0, n), or f(v(i)) for every element of a vector, in any order and perhaps at once.
 ///
-/// Shapes: v a vector, lazy ones included; f gets a reference to an element in memory and may write through it. Types: f
-/// is trivially copyable and callable where the executor runs. It is compiled with the flags of the file.
-/// Pre: n >= 0, grain >= 1; calls for different i don't write what others touch. Complexity: n calls, `grain` in a row:
-/// few where one call is long. Sync: submits.
+/// Shapes: v a vector, lazy ones included; f gets a reference to an element in memory and may write through it.
+/// Types: f is trivially copyable and callable where the executor runs. It is compiled with the flags of the file.
+/// Pre: n >= 0, grain >= 1; calls for different i don't write what others touch. Complexity: n calls, `grain` in a
+/// row: few where one call is long. Sync: submits.
 struct for_each_fn {
   template <executor E, class F>
   HEDDLE_FN void operator()(E& exec, index_t n, F const& f, index_t grain = 4096) const {
