@@ -45,7 +45,7 @@ struct trial {
 struct problem {
   char const* category;
   char const* name;
-  index_t least, most;  ///< sizes that are legal, and that the check can afford
+  index_t least, most;  ///< sizes that are legal, and that the plain loops can afford
   std::string (*on_cpu)(trial<cpu_executor>&);
   std::string (*on_reference)(trial<oracle_executor>&);
 };
@@ -53,7 +53,7 @@ struct problem {
 /// Legal sizes of a problem.
 struct sizes {
   index_t least = 0;
-  index_t most = 20000;
+  index_t most = index_t{1} << 24;
 };
 
 template <class Check>
