@@ -15,9 +15,7 @@
 
 #include <support/timing.hpp>
 
-#if defined(HEDDLE_BENCH_EIGEN)
-#include <peers/eigen_spmv.hpp>
-#endif
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cmath>
@@ -59,6 +57,13 @@ struct matrix {
   }
 };
 
+/// peers/spmv_eigen.cpp, where it was built.
+using eigen_function = void (*)(int, int, int, int const*, int const*, float const*, float const*, float*, int);
+eigen_function find_eigen() {
+  void* const library = dlopen(HEDDLE_BENCH_PEERS "/spmv_eigen.so", RTLD_NOW | RTLD_LOCAL);
+  return library ? reinterpret_cast<eigen_function>(dlsym(library, "heddle_peer_spmv")) : nullptr;
+}
+
 /// Rows whose sums are not within the error bound of sums in double.
 int wrong_rows(matrix const& a, std::vector<float> const& x, std::vector<float> const& y) {
   int wrong = 0;
@@ -86,20 +91,15 @@ int main(int argc, char** argv) {
   threads_executor one(1), two(2);
   view<float const, 1> const in(x.data(), dims<1>(a.rows));
   view<float, 1> const out(y.data(), dims<1>(a.rows));
+  eigen_function const eigen = find_eigen();
   auto const run = [&](int what) {
     if (what == 0) spmv(one, a.view(), in, out);
     if (what == 1) spmv(two, a.view(), in, out);
-#if defined(HEDDLE_BENCH_EIGEN)
     if (what >= 2)
-      bench::eigen_spmv(a.rows, a.rows, a.entries, a.offsets.data(), a.columns.data(), a.values.data(), x.data(),
-                        z.data(), what - 1);
-#endif
+      eigen(a.rows, a.rows, a.entries, a.offsets.data(), a.columns.data(), a.values.data(), x.data(), z.data(),
+            what - 1);
   };
-#if defined(HEDDLE_BENCH_EIGEN)
-  int const programs = 4;
-#else
-  int const programs = 2;
-#endif
+  int const programs = eigen ? 4 : 2;
   for (int what = 0; what < programs; ++what) run(what);
   int const ours_wrong = wrong_rows(a, x, y), theirs_wrong = programs > 2 ? wrong_rows(a, x, z) : 0;
   std::vector<double> seconds[4];

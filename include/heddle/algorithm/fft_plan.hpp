@@ -11,8 +11,8 @@ namespace heddle {
 /// transforms and threads at once.
 ///
 /// Types: T float or double. Pre: 1 <= n <= 2^40. Complexity: O(n), and O(n log n) where n has a prime factor above 31.
-/// Memory: about 3 n / 16 numbers of float and 3 n / 8 of double (3 n at most for n <= 64), of `space`; up to 16 n where
-/// n has a prime factor above 31. Errors: contract_error, out_of_memory.
+/// Memory: about 3 n / 16 numbers of float and 3 n / 8 of double (3 n at most for n <= 64), of `space`; up to 16 n
+/// where n has a prime factor above 31. Errors: contract_error, out_of_memory.
 /// Numerics: roots come from our own sincos in double, with angles up to pi / 4.
 template <std::floating_point T>
 class fft_plan {

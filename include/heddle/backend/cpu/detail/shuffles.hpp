@@ -61,7 +61,7 @@ HEDDLE_SHIM void exchange_lanes(std::integer_sequence<int, I...>, T* a, T* b) {
   vec<T, R, R> r;
   pick_lanes<R>(std::integer_sequence<int, ((I & D) != 0 ? R + I - D : I)...>{}, r.lane, a, b);
   pick_lanes<R>(std::integer_sequence<int, ((I & D) != 0 ? R + I : I + D)...>{}, b, a, b);
-  registers::reg<R>(a) = registers::reg<R>(r.lane);
+  r.store(a);
 }
 template <int D, class V, int... I>
 HEDDLE_SHIM void exchange_rows(std::integer_sequence<int, I...> all, V* rows) {

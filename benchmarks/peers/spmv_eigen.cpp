@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "eigen_spmv.hpp"
+
+/// @file
+/// Eigen's sparse product: y = A x for a matrix in compressed rows, with so many OpenMP threads.
 
 #include <Eigen/SparseCore>
 
-namespace heddle::bench {
-
-void eigen_spmv(int rows, int columns, int entries, int const* offsets, int const* indices, float const* values,
-                float const* x, float* y, int threads) {
+extern "C" void heddle_peer_spmv(int rows, int columns, int entries, int const* offsets, int const* indices,
+                                 float const* values, float const* x, float* y, int threads) {
   using matrix = Eigen::SparseMatrix<float, Eigen::RowMajor, int>;
   Eigen::setNbThreads(threads);
   Eigen::Map<matrix const> const a(rows, columns, entries, offsets, indices, values);
@@ -14,5 +14,3 @@ void eigen_spmv(int rows, int columns, int entries, int const* offsets, int cons
   Eigen::Map<Eigen::VectorXf> to(y, rows);
   to.noalias() = a * from;
 }
-
-}  // namespace heddle::bench
