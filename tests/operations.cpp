@@ -218,7 +218,7 @@ TEMPLATE_LIST_TEST_CASE("counts, selections and segments say what they move and 
   ends(3) = n;
   expect_work(exec, 2, 4 * n + 8 * 9 + 64, n + 9, [&](auto& e) { histogram_by(e, keys, counts); });
   expect_work(exec, 2, 4 * n + 8 * 11 + 88, n + 11, [&](auto& e) { histogram(e, x, -1.0f, 1.0f, counts, three); });
-  expect_work(exec, 3, 12 * n + 4 * 9 + 12 * 9 + 144 + 72, n + 9,
+  expect_work(exec, 3, 12 * n + 4 * 9 + 12 * 9 + 144 + 72 + 2 * 72, n + 9,
               [&](auto& e) { partition_by_key(e, keys, counts, offsets, places, one); });
   expect_work(exec, 3, 16 * n + 8 * (3 * blocks + 1), 2 * n + blocks, [&](auto& e) {
     select_if(e, x, y, one, [](float v) { return v > 0; });

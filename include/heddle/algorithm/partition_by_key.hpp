@@ -23,6 +23,79 @@ struct key_bin {
   }
 };
 
+/// Chunks of a part: each is counted by quarters, and the counts are kept for when it is sorted.
+struct partition_chunks {
+  static constexpr index_t length = 32768, most_keys = 2048;  // with very many keys runs would be too short
+  static constexpr index_t rows = 5;                          // of the tables of a part: all of it, four quarters
+
+  std::uint32_t* tables;    // [parts][rows][keys + 1]
+  std::uint16_t* quarters;  // [parts][chunks of a part][4][keys + 1]
+
+  static HEDDLE_HD_FN index_t of_part(even_parts const& cut) { return tile::ceil_div(cut.length, length); }
+  static HEDDLE_HD_FN index_t kept(even_parts const& cut, index_t keys) {
+    return cut.parts * of_part(cut) * 4 * (keys + 1);
+  }
+};
+
+template <class Source>
+struct partition_count_program {
+  using plain = void;
+
+  Source source;
+  even_parts cut;
+  index_t keys;
+  partition_chunks chunks;
+
+  template <class Ctx>
+  struct shared {};
+  HEDDLE_FN span work() const {
+    return {.operation = "partition_by_key.count",
+            .shape = {cut.n, keys},
+            .bytes = source.bytes() + cut.parts * (keys + 1) * static_cast<index_t>(sizeof(std::uint32_t)) +
+                     partition_chunks::kept(cut, keys) * static_cast<index_t>(sizeof(std::uint16_t)),
+            .flops = cut.n};
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return cut.parts;
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    index_t const part = ctx.tile();
+    ctx.for_each(1, [this, part](index_t) {
+      with_adjacent(source, [this, part](auto const& from) { this->count(from, part); });
+    });
+  }
+
+ private:
+  template <class From>
+  HEDDLE_HD_FN void count(From const& from, index_t part) const {
+    index_t const bins = keys + 1, end = cut.end(part);
+    std::uint32_t* const total = chunks.tables + part * partition_chunks::rows * bins;
+    std::uint16_t* quarters = chunks.quarters + part * partition_chunks::of_part(cut) * 4 * bins;
+    for (index_t k = 0; k < bins; ++k) total[k] = 0;
+    for (index_t i = cut.first(part); i < end; i += partition_chunks::length, quarters += 4 * bins) {
+      count_chunk(from, quarters, i, end - i < partition_chunks::length ? end : i + partition_chunks::length);
+      for (index_t k = 0; k < bins; ++k)
+        total[k] += std::uint32_t{quarters[k]} + quarters[bins + k] + quarters[2 * bins + k] + quarters[3 * bins + k];
+    }
+  }
+  template <class From>
+  HEDDLE_HD_FN void count_chunk(From const& from, std::uint16_t* a, index_t first, index_t end) const {
+    key_bin<typename Source::value_type> const bin{keys};
+    index_t const bins = keys + 1, quarter = (end - first) / 4;
+    std::uint16_t *const b = a + bins, *const c = b + bins, *const d = c + bins;
+    for (index_t k = 0; k < 4 * bins; ++k) a[k] = 0;
+    index_t const second = first + quarter, third = second + quarter, fourth = third + quarter;
+    for (index_t j = 0; j < quarter; ++j) {
+      ++a[bin(from(first + j))], ++b[bin(from(second + j))];
+      ++c[bin(from(third + j))], ++d[bin(from(fourth + j))];
+    }
+    for (index_t i = fourth + quarter; i < end; ++i) ++d[bin(from(i))];
+  }
+};
+
 /// From the counts of the parts to counts, offsets, and where each part puts its first element of each key.
 template <class Dropped>
 struct partition_offsets_program {
@@ -72,19 +145,18 @@ struct partition_offsets_program {
 };
 
 /// Puts the index of every element where it belongs. A chunk is first sorted where the caches hold it and then copied
-/// key by key, so that memory is written in runs; with very many keys runs would be too short.
+/// key by key, so that memory is written in runs.
 template <class Source, class I>
 struct partition_write_program {
   using plain = void;
   using key = typename Source::value_type;
-  static constexpr index_t chunk = 32768, most_keys = 2048;
 
   Source source;
   even_parts cut;
   index_t keys;
-  std::uint32_t* tables;  // [parts][tables_for(keys + 1)][keys + 1]
-  index_t* starts;        // [parts][2][keys + 1]: where the next element of each key goes, and room
-  I* sorted;              // [parts][chunk]
+  partition_chunks chunks;
+  index_t* starts;  // [parts][2][keys + 1]: where the next element of each key goes, and room
+  I* sorted;        // [parts][length of a chunk]
   view<I, 1> permutation, inverse;
 
   template <class Ctx>
@@ -93,7 +165,9 @@ struct partition_write_program {
     return {.operation = "partition_by_key",
             .shape = {cut.n, keys},
             .bytes = source.bytes() + element_bytes(permutation, inverse) +
-                     cut.parts * (keys + 1) * static_cast<index_t>(sizeof(index_t))};
+                     cut.parts * (keys + 1) * static_cast<index_t>(sizeof(index_t)) +
+                     (keys > partition_chunks::most_keys ? 0 : partition_chunks::kept(cut, keys)) *
+                         static_cast<index_t>(sizeof(std::uint16_t))};
   }
   template <class Ctx>
   HEDDLE_HD_FN index_t tiles() const {
@@ -130,11 +204,11 @@ struct partition_write_program {
     with_adjacent(source, [&](auto const& from) {
       known_bin<std::remove_cvref_t<decltype(from)>> const bin{from, static_cast<std::uint64_t>(keys)};
       index_t const end = cut.end(part);
-      if (keys > most_keys)
-        write_directly<Inverse>(bin, next, cut.first(part), end);
-      else
-        for (index_t i = cut.first(part); i < end; i += chunk)
-          write_chunk<Inverse>(bin, part, next, i, end - i < chunk ? end : i + chunk);
+      if (keys > partition_chunks::most_keys) return write_directly<Inverse>(bin, next, cut.first(part), end);
+      std::uint16_t const* quarters = chunks.quarters + part * partition_chunks::of_part(cut) * 4 * (keys + 1);
+      for (index_t i = cut.first(part); i < end; i += partition_chunks::length, quarters += 4 * (keys + 1))
+        write_chunk<Inverse>(bin, part, quarters, next, i,
+                             end - i < partition_chunks::length ? end : i + partition_chunks::length);
     });
   }
 
@@ -149,18 +223,15 @@ struct partition_write_program {
 
   // A chunk goes in four quarters at once, each with a table of its own, so that equal keys don't wait for each other.
   template <bool Inverse, class Bin>
-  HEDDLE_HD_FN void write_chunk(Bin const& bin, index_t part, index_t* next, index_t first, index_t end) const {
+  HEDDLE_HD_FN void write_chunk(Bin const& bin, index_t part, std::uint16_t const* quarters, index_t* next,
+                                index_t first, index_t end) const {
     index_t const bins = keys + 1, quarter = (end - first) / 4;
-    std::uint32_t* const a = tables + part * 4 * bins;
+    std::uint32_t* const a = chunks.tables + (part * partition_chunks::rows + 1) * bins;
     std::uint32_t *const b = a + bins, *const c = b + bins, *const d = c + bins;
-    for (index_t k = 0; k < 4 * bins; ++k) a[k] = 0;
     index_t const second = first + quarter, third = second + quarter, fourth = third + quarter;
-    for (index_t j = 0; j < quarter; ++j)
-      ++a[bin(first + j)], ++b[bin(second + j)], ++c[bin(third + j)], ++d[bin(fourth + j)];
-    for (index_t i = fourth + quarter; i < end; ++i) ++d[bin(i)];
     index_t* const shift = next + bins;  // from a position in the chunk to one in the permutation
-    make_positions(a, next, shift);
-    I* const local = sorted + part * chunk;
+    make_positions(quarters, a, next, shift);
+    I* const local = sorted + part * partition_chunks::length;
     auto const put = [&](std::uint32_t* at, index_t i) {
       index_t const k = bin(i), to = at[k]++;
       local[to] = static_cast<I>(i);
@@ -172,15 +243,15 @@ struct partition_write_program {
   }
 
   // From the counts of the quarters to where each puts its first element of every key.
-  HEDDLE_HD_FN void make_positions(std::uint32_t* counts, index_t const* next, index_t* shift) const {
+  HEDDLE_HD_FN void make_positions(std::uint16_t const* counts, std::uint32_t* at, index_t const* next,
+                                   index_t* shift) const {
     index_t const bins = keys + 1;
     std::uint32_t before = 0;
     for (index_t k = 0; k < bins; ++k) {
       shift[k] = next[k] - before;
       for (int q = 0; q < 4; ++q) {
-        std::uint32_t const count = counts[q * bins + k];
-        counts[q * bins + k] = before;
-        before += count;
+        at[q * bins + k] = before;
+        before += counts[q * bins + k];
       }
     }
   }
@@ -221,8 +292,8 @@ concept wide_output = vector_view<V> && writable_view<V> && std::same_as<typenam
 /// Post: permutation[offsets[k] + j] is the index of the j-th element with key k, in input order; behind offsets[E]
 /// it is -1. inverse[i] is the position of element i in permutation, -1 where it was dropped.
 /// Errors: contract_error from the work for any other key. Complexity: reads twice, writes once; fast for E up to
-/// thousands. Sync: submits. Memory: 32 bytes per key and 32768 indices for each part, up to four parts per worker, of
-/// the arena.
+/// thousands. Sync: submits. Memory: 36 bytes per key and 32768 indices for each part, up to four parts per worker, and
+/// 8 bytes per key for every 32768 elements, of the arena.
 /// Determinism: exact.
 struct partition_by_key_fn {
   template <executor E, input_vector Keys, detail::wide_output C, detail::wide_output O, detail::index_output P,
@@ -257,19 +328,25 @@ struct partition_by_key_fn {
     using source = detail::source_t<Keys>;
     using bin = detail::key_bin<typename Keys::value_type>;
     detail::even_parts const cut = detail::cut_for_bins(n, count + 1, exec.concurrency());
-    index_t const row = detail::tables_for(count + 1) * (count + 1);
+    bool const direct = count > detail::partition_chunks::most_keys;
+    index_t const bins = count + 1, row = bins * (direct ? detail::tables_for(bins) : detail::partition_chunks::rows);
     scratch_frame<E> frame(exec);
     auto* const tables = frame.template take<std::uint32_t>(checked_product(cut.parts, row));
-    auto* const starts = frame.template take<index_t>(checked_product(cut.parts, 2 * (count + 1)));
-    using write = detail::partition_write_program<source, I>;
-    I* const sorted = frame.template take<I>(count > write::most_keys ? 0 : cut.parts * write::chunk);
+    auto* const quarters = frame.template take<std::uint16_t>(direct ? 0 : detail::partition_chunks::kept(cut, count));
+    auto* const starts = frame.template take<index_t>(checked_product(cut.parts, 2 * bins));
+    I* const sorted = frame.template take<I>(direct ? 0 : cut.parts * detail::partition_chunks::length);
+    detail::partition_chunks const chunks{tables, quarters};
     source const from = detail::source_of(keys);
-    if (n > 0)
+    if (n > 0 && direct)
       tile::run(exec,
-                detail::count_program<source, bin>{from, bin{count}, cut, count + 1, tables, "partition_by_key.count"});
+                detail::count_program<source, bin>{from, bin{count}, cut, bins, tables, "partition_by_key.count"});
+    else if (n > 0)
+      tile::run(exec, detail::partition_count_program<source>{from, cut, count, chunks});
     tile::run(exec, detail::partition_offsets_program<index_t>{tables, cut.parts, row, count, starts, counts, offsets,
                                                                dropped.data()});
-    if (n > 0) tile::run(exec, write{from, cut, count, tables, starts, sorted, permutation, inverse});
+    if (n > 0)
+      tile::run(exec, detail::partition_write_program<source, I>{from, cut, count, chunks, starts, sorted, permutation,
+                                                                 inverse});
   }
 };
 inline constexpr partition_by_key_fn partition_by_key{};
