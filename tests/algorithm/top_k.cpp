@@ -86,6 +86,20 @@ TEMPLATE_LIST_TEST_CASE("top-k of rows of every size", "[algorithm]", test::tile
     }
 }
 
+TEST_CASE("top-k of a few long rows, cut into parts", "[algorithm]") {
+  index_t const n = 70001;
+  for (int threads : {1, 2, 3, 7}) {
+    threads_executor exec(threads);
+    test::watch_scratch(exec);
+    for (test::keys kind : {test::keys::mixed, test::keys::few, test::keys::equal, test::keys::reversed})
+      for (index_t k : {1, 8, 20, 64, 65}) {
+        INFO(threads << " " << static_cast<int>(kind) << " " << k);
+        expect_best(exec, test::make_keys<float>(kind, 2 * n, 51), 2, k, all_wants[k % 4]);
+      }
+    test::check_scratch(exec);
+  }
+}
+
 TEMPLATE_TEST_CASE("top-k and selection of other types", "[algorithm]", std::int8_t, std::uint32_t, std::int64_t,
                    double, bf16) {
   threads_executor exec(2);

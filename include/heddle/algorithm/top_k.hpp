@@ -21,8 +21,9 @@ struct top_k_options {
 /// Shapes: x [m, n], values and indices [m, k], strides free; k = 0 writes nothing. Types: integers, float, double and
 /// the narrow floats; indices of an integer type that holds n - 1. Pre: k <= n; the outputs overlap nothing. Errors:
 /// contract_error. Complexity: one pass over a row for k <= 64, else one per byte of an element. Sync: submits.
-/// Determinism: exact; the list of k begins that of k + 1. Memory: for k > 64 scratch of twice the outputs. Numerics:
-/// -0 equals +0, infinities are ordinary, a NaN never beats a number unless `nan_placement::first` is asked for.
+/// Determinism: exact; the list of k begins that of k + 1. Memory: scratch of k entries for each part of a long row,
+/// for k > 64 of twice the outputs. Numerics: -0 equals +0, infinities are ordinary, a NaN never beats a number unless
+/// `nan_placement::first` is asked for.
 struct top_k_fn {
   template <executor E, matrix_view X, matrix_view Values, matrix_view Indices>
     requires(writable_view<Values>&& writable_view<Indices>&& scalar<typename X::value_type>&& std::same_as<
@@ -49,12 +50,26 @@ struct top_k_fn {
   template <executor E, class T, class I>
   static HEDDLE_FN void generic(E& exec, detail::top_k_operands<T, I> const& all) {
     using list = detail::best_list<typename detail::key_order<T>::key>;
-    if (all.k() <= list::most) return tile::run(exec, detail::top_k_list_program<T, I>{all});
-    index_t const held = checked_product(all.x.extent(0), all.k());
     scratch_frame<E> frame(exec);
+    index_t const m = all.x.extent(0), n = all.x.extent(1), parts = parts_of(m, n, exec.concurrency());
+    if (all.k() <= list::most && parts == 1) return tile::run(exec, detail::top_k_list_program<T, I>{all});
+    if (all.k() <= list::most) {
+      using look = detail::top_k_parts_program<T, I, false>;
+      auto* const best = frame.template take<detail::top_k_entry<T>>(m * parts * all.k());
+      tile::run(exec, look{all, n / parts, parts, best});
+      return tile::run(exec, detail::top_k_parts_program<T, I, true>{all, n / parts, parts, best});
+    }
+    index_t const held = checked_product(m, all.k());
     detail::records<T, I> const first{frame.template take<T>(held), frame.template take<I>(held)};
     detail::records<T, I> const second{frame.template take<T>(held), frame.template take<I>(held)};
     tile::run(exec, detail::top_k_select_program<T, I>{all, first, second});
+  }
+
+  /// Into how many parts a row is cut: one, unless rows are fewer than workers can share and long.
+  static HEDDLE_FN index_t parts_of(index_t m, index_t n, int workers) {
+    constexpr index_t least_part = index_t{1} << 14;
+    index_t const wanted = tile::ceil_div(index_t{2} * workers, m), most = n / least_part;
+    return workers == 1 || m >= workers || most < 2 ? 1 : wanted < most ? wanted : most;
   }
 };
 

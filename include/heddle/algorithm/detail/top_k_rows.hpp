@@ -95,6 +95,69 @@ struct top_k_list_program {
   }
 };
 
+template <class T>
+struct top_k_entry {
+  typename key_order<T>::key value;
+  index_t at;
+};
+
+/// A few long rows, cut into parts: the best of each part first, then those of each row.
+template <class T, class I, bool Join>
+struct top_k_parts_program {
+  using plain = void;
+  using key = typename key_order<T>::key;
+  using list = best_list<key>;
+  using entry = top_k_entry<T>;
+
+  top_k_operands<T, I> all;
+  index_t part, parts;
+  entry* best;  ///< [m, parts, k]
+
+  template <class Ctx>
+  struct shared {};
+  HEDDLE_FN span work() const {
+    return Join ? span{.operation = "top_k.join", .shape = {all.x.extent(0), parts, all.k()}} : all.work();
+  }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return Join ? all.x.extent(0) : all.x.extent(0) * parts;
+  }
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx>
+  HEDDLE_TILE void operator()(Ctx& ctx) const {
+    index_t const t = ctx.tile();
+    ctx.for_each(1, [this, t](index_t) {
+      if constexpr (Join)
+        join(t);
+      else
+        look(t / parts, t % parts);
+    });
+  }
+
+ private:
+  HEDDLE_HD_FN index_t end_of(index_t p) const { return p + 1 < parts ? (p + 1) * part : all.x.extent(1); }
+  HEDDLE_HD_FN void look(index_t r, index_t p) const {
+    list found(all.k());
+    T const* const row = all.row(r);
+    for (index_t j = p * part; j < end_of(p); ++j) {
+      key const x = all.order(row[j * all.x.stride(1)]);
+      if (found.takes(x)) found.offer(x, j);
+    }
+    entry* const to = best + (r * parts + p) * all.k();
+    for (int i = 0; i < found.held; ++i) to[i] = entry{found.keys[i], found.at[i]};
+  }
+  // Equal keys still come by rising index: parts do, and so does each list.
+  HEDDLE_HD_FN void join(index_t r) const {
+    list found(all.k());
+    for (index_t p = 0; p < parts; ++p) {
+      index_t const size = end_of(p) - p * part, held = size < all.k() ? size : all.k();
+      entry const* const from = best + (r * parts + p) * all.k();
+      for (index_t i = 0; i < held && found.takes(from[i].value); ++i) found.offer(from[i].value, from[i].at);
+    }
+    all.write(r, found);
+  }
+};
+
 /// Long lists: the key of the last one by digits, the better ones and the first of its equals in their order, and a
 /// stable sort of those.
 template <class T, class I>

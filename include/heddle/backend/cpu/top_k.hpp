@@ -128,15 +128,17 @@ struct kernel<top_k_fn, cpu_tag> {
   static HEDDLE_FN void run(Executor& exec, detail::top_k_operands<T, I> const& all) {
     if constexpr (std::is_same_v<T, float>) {
       using body = cpu::detail::top_k_body;
-      constexpr index_t least_columns = 64, most_columns = index_t{1} << 16, rows_per_tile = 16;
+      constexpr index_t least_columns = 64, most_columns = index_t{1} << 18, tile_columns = 8192;
       index_t const m = all.x.extent(0), n = all.x.extent(1);
-      if (all.k() <= body::most_wanted && all.x.stride(1) == 1 && n >= least_columns && n <= most_columns) {
+      bool const fits = all.k() <= body::most_wanted && n >= least_columns && n <= most_columns;
+      if (fits && all.x.stride(1) == 1 && top_k_fn::parts_of(m, n, exec.concurrency()) == 1) {
         index_t const room = tile::ceil_div(n, body::lanes) * body::lanes;
         observed_span<Executor> const scope(exec, [&] { return all.work(); });
         scratch_frame<Executor> frame(exec);
         std::uint32_t* const memory = frame.template take<std::uint32_t>(room * exec.concurrency());
-        exec.for_each_tile(tile::ceil_div(m, rows_per_tile), [all, memory, room, m](index_t t, int worker) {
-          index_t const first = t * rows_per_tile, end = first + rows_per_tile < m ? first + rows_per_tile : m;
+        index_t const rows = n < tile_columns / 16 ? 16 : tile::ceil_div(tile_columns, n);
+        exec.for_each_tile(tile::ceil_div(m, rows), [all, memory, room, m, rows](index_t t, int worker) {
+          index_t const first = t * rows, end = first + rows < m ? first + rows : m;
           std::uint32_t* const keys = memory + worker * room;
           dispatch_isa(body{}, all, first, end, keys);
         });
