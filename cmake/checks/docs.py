@@ -74,7 +74,7 @@ LEGEND = """*tuned*: a form written for that backend. *generic*: the operation's
 """
 
 # What an operation includes to submit tile programs.
-RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/transform.hpp",
+RUN_TILES = {"heddle/tile/run.hpp", "heddle/algorithm/copy.hpp", "heddle/algorithm/transform.hpp",
              "heddle/algorithm/detail/row_layout.hpp", "heddle/linalg/detail/grouped_programs.hpp"}
 
 

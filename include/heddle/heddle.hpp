@@ -7,6 +7,7 @@
 
 #include <heddle/algorithm/balanced_for.hpp>
 #include <heddle/algorithm/compact.hpp>
+#include <heddle/algorithm/coo.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/csr.hpp>
 #include <heddle/algorithm/fft.hpp>

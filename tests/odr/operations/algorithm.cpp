@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/algorithm/balanced_for.hpp>
 #include <heddle/algorithm/compact.hpp>
+#include <heddle/algorithm/coo.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
 #include <heddle/algorithm/histogram.hpp>
@@ -30,6 +31,10 @@ struct counting {
   void begin(index_t segment) { to[segment] = 0; }
   void item(index_t segment, index_t, index_t) { to[segment] += 1; }
   void end(index_t) {}
+};
+struct listed {
+  int row, column;
+  float value;
 };
 }  // namespace
 
@@ -62,6 +67,10 @@ void use_algorithm(float* memory, bf16* half, double* wide) {
                                         view<std::int32_t const, 1>(columns, dims<1>(8)), x, 8};
   if (check(a)) spmv(exec, a, y, slice(x, 0, 0, 2));
   spmm(exec, a, view<float, 2>(memory, dims<2>(8, 1)), view<float, 2>(memory + 8, dims<2>(2, 1)));
+  listed const list[] = {{1, 0, 2.0f}, {0, 1, 3.0f}};
+  std::int64_t list_offsets[3], list_columns[2];
+  coo_to_csr(exec, view<listed const, 1>(list, dims<1>(2)), view<std::int64_t, 1>(list_offsets, dims<1>(3)),
+             view<std::int64_t, 1>(list_columns, dims<1>(2)), slice(y, 0, 0, 2));
   stencil(exec, x, y, 1, [](auto const& n) HEDDLE_LAMBDA { return n(-1) + n(1); }, periodic_edge{});
   stencil(exec, m, m, 0, [](neighbourhood<float> const& n) { return n(0, 0); }, constant_edge<float>{0});
   fft_plan<float> const plan(4);
