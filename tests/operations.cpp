@@ -4,6 +4,7 @@
 
 #include <heddle/algorithm/balanced_for.hpp>
 #include <heddle/algorithm/compact.hpp>
+#include <heddle/algorithm/coo.hpp>
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/algorithm/for_each.hpp>
 #include <heddle/algorithm/histogram.hpp>
@@ -280,6 +281,23 @@ TEMPLATE_LIST_TEST_CASE("reductions and scans say what they move and do, part by
   expect_work(exec, 1, 8, 0, [&](auto& e) { reduce(e, m.vector<float const>(0), one, add); });
   expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { inclusive_scan(e, x, y, add); });
   expect_work(exec, 3, 16 * n + 8 * (4 * blocks + 1), 3 * n + blocks, [&](auto& e) { exclusive_scan(e, x, y, add); });
+}
+
+struct listed_entry {
+  std::int32_t row, column;
+  float value;
+};
+
+TEMPLATE_LIST_TEST_CASE("a list of entries is copied, sorted and searched", "[operations]", cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  memory m;
+  index_t const n = 100, offsets = 9, steps = 7;
+  view<listed_entry const, 1> const list(m.take<listed_entry>(2 * n), dims<1>(n));
+  index_t const sort = 2 * 16 * n, search = 8 * n + 16 * offsets, gathers = 2 * 20 * n + 8 * n + 4 * n;
+  expect_work(exec, 7, 20 * n + 8 * n + sort + 8 * offsets + search + gathers, steps * offsets, [&](auto& e) {
+    coo_to_csr(e, list, m.vector<index_t>(offsets), m.vector<index_t>(n), m.vector<float>(n));
+  });
 }
 
 struct idle_visitor {

@@ -7,6 +7,7 @@
 #include "types.hpp"
 
 #include <heddle/algorithm/histogram.hpp>
+#include <heddle/algorithm/views.hpp>
 
 namespace pareval {
 using namespace heddle;

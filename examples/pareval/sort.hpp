@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Sorting: numbers by their digits, everything else by a comparison; stable both. What belongs to
-/// places is said by `argsort`, scans and `scatter_elements`.
+/// Sorting: numbers by their digits, everything else by a comparison; both stable. `argsort` and scans say where an
+/// element belongs, `scatter_elements` puts it there.
 
 #include "types.hpp"
 
