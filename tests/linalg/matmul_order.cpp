@@ -10,7 +10,7 @@ namespace {
 
 // Every regime of the cpu form, and k that the leaves do not divide, or that is less than they are.
 constexpr index_t sizes[][3] = {{1, 70, 100}, {3, 40, 5},      {4, 33, 4100}, {15, 40, 123}, {30, 2, 259},
-                                {61, 65, 64}, {61, 540, 1000}, {9, 9, 20481}, {5, 7, 0}};
+                                {61, 65, 64}, {61, 280, 1000}, {5, 5, 20481}, {5, 7, 0}};
 
 template <class Executor>
 std::vector<float> whole(Executor& exec, index_t m, index_t n, index_t k, matmul_options const& options, int which) {

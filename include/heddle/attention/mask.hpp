@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <type_traits>
+#include <utility>
 
 namespace heddle::attention {
 
@@ -35,19 +36,23 @@ struct place {
   index_t q_length, k_length;
 };
 
-/// A mask that is the same for all sequences and heads. See mask.
-template <class M>
-concept uniform_mask = std::is_trivially_copyable_v<M> && requires(M const& m, index_t i, block b) {
-  { m.visible(i, i) } -> std::same_as<bool>;
-  { m.kv_range(b) } -> std::same_as<block>;
-  { m.kind(b, b) } -> std::same_as<block_kind>;
-};
-
 /// A mask that differs by sequence or head: `m.at(place)` is the mask of one of them. See mask.
 template <class M>
-concept placed_mask = std::is_trivially_copyable_v<M> && requires(M const& m, place const& p) {
-  { m.at(p) } -> uniform_mask;
+concept placed_mask = requires(M const& m, place const& p) {
+  m.at(p);
 };
+
+namespace detail {
+// The mask that answers: M itself, or what it has for a place.
+template <class M>
+struct answering {
+  using type = M;
+};
+template <placed_mask M>
+struct answering<M> {
+  using type = std::remove_cvref_t<decltype(std::declval<M const&>().at(std::declval<place const&>()))>;
+};
+}  // namespace detail
 
 /// Which keys a query sees, as a type.
 ///
@@ -59,7 +64,16 @@ concept placed_mask = std::is_trivially_copyable_v<M> && requires(M const& m, pl
 /// is no business of a mask. A mask is trivially copyable, and its functions may be called anywhere at once.
 /// Models: full, causal, window, where, both (`a & b`), block_sparse.
 template <class M>
-concept mask = placed_mask<M> || uniform_mask<M>;
+concept mask = std::is_trivially_copyable_v<M> &&
+    requires(typename detail::answering<M>::type const& m, index_t i, block b) {
+  { m.visible(i, i) } -> std::same_as<bool>;
+  { m.kv_range(b) } -> std::same_as<block>;
+  { m.kind(b, b) } -> std::same_as<block_kind>;
+};
+
+/// A mask that is the same for all sequences and heads.
+template <class M>
+concept uniform_mask = mask<M> && !placed_mask<M>;
 
 /// Every query sees every key.
 struct full {

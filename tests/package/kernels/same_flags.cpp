@@ -3,12 +3,14 @@
 #include <heddle/algorithm/copy.hpp>
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
+#include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/core/bf16.hpp>
 #include <heddle/core/fp16.hpp>
 #include <heddle/exec/serial_executor.hpp>
 #include <heddle/linalg/epilogue.hpp>
+#include <heddle/linalg/grouped_matmul.hpp>
 #include <heddle/nn/activation.hpp>
 #include <heddle/nn/column_sum.hpp>
 #include <heddle/nn/cross_entropy.hpp>
@@ -38,6 +40,14 @@ float products(serial_executor& exec, Epilogue const&... epilogue) {
   for (int i = 0; i < 4; ++i) a.data()[i] = b.data()[i] = static_cast<T>(i + 1.0f);
   matmul(exec, a, b, c, {}, epilogue...);
   return static_cast<float>(c(0, 0));
+}
+
+template <class T>
+void groups(serial_executor& exec) {
+  auto const offsets = zeros<std::int64_t, 3>(3);
+  offsets.data()[1] = 1, offsets.data()[2] = 2;
+  grouped_matmul(exec, zeros<T, 0>(2, 2), zeros<T, 4>(2, 2, 2), view<std::int64_t const, 1>(offsets),
+                 zeros<T, 2>(2, 2));
 }
 
 template <class T, class Sum>
@@ -92,6 +102,10 @@ float with_same_flags() {
   products<bf16, bf16>(exec, epilogue::add_bias<bf16>{zeros<bf16, 20>(4).data()});
   products<fp16, fp16>(exec);
   products<double, double>(exec);
+  groups<float>(exec);
+  groups<bf16>(exec);
+  groups<fp16>(exec);
+  groups<double>(exec);
   attend<float, float>(exec);
   attend<bf16, float>(exec);
   attend<double, double>(exec);

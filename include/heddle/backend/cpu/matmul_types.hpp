@@ -138,7 +138,7 @@ HEDDLE_FN void submit_leaves(E& exec, A const& a, B const& b, index_t i, index_t
       });
   }
   exec.for_each_tile(m, [=](index_t r, int) {
-    dispatch_isa(word_store_body{}, out, static_cast<T const*>(sums + r * pitch), pitch, r, index_t{1}, index_t{0}, n);
+    dispatch_isa(store_body{}, out, static_cast<T const*>(sums + r * pitch), pitch, r, index_t{1}, index_t{0}, n);
   });
 }
 

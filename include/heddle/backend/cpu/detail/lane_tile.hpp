@@ -20,6 +20,7 @@ struct query_tile {
   block part{0, no_bound};  ///< keys that this tile is about
   index_t slot = 0;         ///< where a partial result goes
 
+  HEDDLE_SHIM query_tile() noexcept {}
   HEDDLE_SHIM index_t query(index_t lane) const noexcept { return (first + lane) / group; }
   HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
   HEDDLE_SHIM index_t head(index_t lane) const noexcept { return kv_head * group + (first + lane) % group; }
