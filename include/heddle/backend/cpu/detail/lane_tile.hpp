@@ -17,10 +17,9 @@ struct query_tile {
   index_t kv_head, group;
   index_t first;  ///< row of lane 0
   index_t rows;   ///< lanes in use
-  block part{0, no_bound};  ///< keys that this tile is about
-  index_t slot = 0;         ///< where a partial result goes
+  block part;     ///< keys that this tile is about
+  index_t slot;   ///< where a partial result goes
 
-  HEDDLE_SHIM query_tile() noexcept {}
   HEDDLE_SHIM index_t query(index_t lane) const noexcept { return (first + lane) / group; }
   HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
   HEDDLE_SHIM index_t head(index_t lane) const noexcept { return kv_head * group + (first + lane) % group; }
