@@ -107,7 +107,7 @@ template <class Source, class Block, class Back>
 HEDDLE_FN auto decoder_of(decoder_sizes const& s, Source const& source, Block const& block, Back const& back,
                           char const* path) {
   using blocks = nn::repeat<Block>;
-  nn::cross_entropy_options loss;
+  nn::cross_entropy_options loss = {};
   loss.classes = s.classes;
   return nn::staged<Source, blocks, Back, nn::cross_entropy_sink>{source, blocks{block, 0, s.layers}, back, {loss},
                                                                   path};

@@ -94,7 +94,7 @@ struct token_source {
 /// The summed cross entropy of the rows of a microbatch.
 /// Memory: needs x from F to B; keeps one log-sum-exp per row from F to B.
 struct cross_entropy_sink {
-  cross_entropy_options options;
+  cross_entropy_options options = {};
 
   struct plan {
     slot lse, loss;

@@ -9,7 +9,7 @@ namespace nn {
 
 /// What the loss counts, and how much of the logits exists at once.
 struct linear_cross_entropy_options {
-  cross_entropy_options loss;
+  cross_entropy_options loss = {};
   index_t logits_bytes =
       index_t{64} << 20;  ///< most scratch for logits; `linear_cross_entropy_rows` says what it gives
 };

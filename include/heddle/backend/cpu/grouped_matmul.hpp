@@ -83,7 +83,7 @@ struct group_units {
   stream_plan plan;
 
   HEDDLE_FN group_units(P const& p, unit_scratch const& scratch, index_t e)
-      : in(p.in), out(p.out), after(nullptr), first_row(0), tiles(0), chunks(1), strips(0), panels(false), plan() {
+      : in(p.in), out(p.out), after(nullptr), first_row(0), tiles(0), chunks(1), strips(0), panels(false), plan{} {
     index_t const from = p.groups.begin(e), rows = p.groups.end(e) - from;
     if (p.weight) {
       in.a += from * in.a_step, in.b += from * in.b_step, in.k = in.k == 0 ? 0 : rows;

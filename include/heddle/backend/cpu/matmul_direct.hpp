@@ -207,7 +207,7 @@ HEDDLE_FN bool reads_in_place(I const& in) {
 template <class I, class O>
 HEDDLE_FN direct_plan plan_direct(I const& in, O const& out, index_t mr, index_t nr, int workers) {
   constexpr index_t size = sizeof(typename I::number), page = 4096;
-  direct_plan plan;
+  direct_plan plan{};
   plan.nr = nr, plan.mr = mr;
   // Lines at such distances compete for the ways of a cache, of which there are twelve or fewer.
   if (in.a_row * size % (page / 2) == 0 && in.k > short_depth) plan.mr = mr < 10 ? mr : 10;

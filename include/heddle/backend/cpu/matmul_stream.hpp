@@ -37,7 +37,7 @@ HEDDLE_FN constexpr part row_tile(index_t m, index_t mr, index_t i) {
 /// The cuts of one product, by shape and number of workers.
 template <class I>
 HEDDLE_FN stream_plan plan_stream(I const& in, index_t mr, index_t nv, index_t nr, int workers) {
-  stream_plan plan;
+  stream_plan plan{};
   plan.mr = mr, plan.nv = nv, plan.nr = nr, plan.tiles = (in.m + mr - 1) / mr;
   plan.along_columns = in.b_column == 1;
   plan.in_place = plan.along_columns && std::is_same_v<decltype(in.b), typename I::number const*>;
