@@ -169,9 +169,9 @@ struct argsort_fn {
     I* const to = numbered(indices, n);
     if (n == 0) return;
     scratch_frame<E> frame(exec);
-    K* const copy = frame.template take<K>(n);
-    tile::run(exec, detail::number_program<K, I>{n, from, copy, to});
-    detail::records<K, I> const both{copy, to};
+    K* const sorted = frame.template take<K>(n);
+    tile::run(exec, detail::number_program<K, I>{n, from, sorted, to});
+    detail::records<K, I> const both{sorted, to};
     detail::radix_sort(exec, both, both, n, options);
   }
   template <executor E, vector_view Keys, vector_view Indices, class Less>

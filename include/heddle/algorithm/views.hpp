@@ -110,9 +110,9 @@ struct gather_view : lazy_base {
     return lanes<V>(i, V::width);
   }
   template <class V>
-  HEDDLE_TILE V lanes(index_t i, index_t n) const {
+  HEDDLE_TILE V lanes(index_t i, index_t count) const {
     V r = V::zero();
-    for (int k = 0; k < V::width && k < n; ++k) r.lane[k] = tile::widen((*this)(i + k));
+    for (int k = 0; k < V::width && k < count; ++k) r.lane[k] = tile::widen((*this)(i + k));
     return r;
   }
 };

@@ -61,9 +61,9 @@ class block_sparse {
       index_t const lo = k.begin / k_block_, hi = (k.end - 1) / k_block_ + 1;
       bool any = false, all = q.begin >= offset_ && q.end - offset_ <= rows_ * q_block_;
       for (index_t row = first_row(q); row < end_row(q); ++row) {
-        index_t const listed = lower_bound(row, hi) - lower_bound(row, lo);
-        any = any || listed > 0;
-        all = all && listed == hi - lo;
+        index_t const here = lower_bound(row, hi) - lower_bound(row, lo);
+        any = any || here > 0;
+        all = all && here == hi - lo;
       }
       return !any ? block_kind::skip : all ? block_kind::full : block_kind::partial;
     }

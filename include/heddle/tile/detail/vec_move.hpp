@@ -67,17 +67,17 @@ HEDDLE_SHIM void stream(T* to, T const* a) {
 
 }  // namespace registers
 
-HEDDLE_SHIM void stream_fence() {
-#if defined(__x86_64__)
-  asm volatile("sfence" ::: "memory");
-#endif
-}
-
 template <int R, int... I, class T>
 HEDDLE_SHIM void stream_registers(std::integer_sequence<int, I...>, T* p, T const* o) {
   (registers::stream<R>(p + I * R, o + I * R), ...);
 }
 #endif
+
+HEDDLE_TILE void stream_fence() {
+#if defined(__x86_64__) && !defined(__CUDA_ARCH__)
+  asm volatile("sfence" ::: "memory");
+#endif
+}
 
 template <int D, int R, int I, class T>
 HEDDLE_TILE void lanes_up_register(T* o, T const* a, T const* before) {
@@ -108,8 +108,8 @@ HEDDLE_TILE vec<T, W, R> lanes_up(vec<T, W, R> const& v, T fill) {
   return r;
 }
 
-/// store, past the caches where the machine has such stores. Pre: p is aligned to one register; detail::stream_fence()
-/// follows before others read. For host code.
+/// Writes every lane past the caches, where the machine has such stores. Pre: p is aligned to one register;
+/// detail::stream_fence() follows before others read. For host code.
 template <class T, int W, int R>
 HEDDLE_SHIM void store_streaming(T* p, vec<T, W, R> const& v) {
 #if !defined(__CUDA_ARCH__)
