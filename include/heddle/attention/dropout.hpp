@@ -63,7 +63,7 @@ HEDDLE_FN dropout_rule<T> make_dropout(dropout const& d, index_t heads, index_t 
   HEDDLE_EXPECTS(d.first_head + heads <= h && (lists || (d.first_query + queries <= sq && d.first_key + keys <= sk)),
                  "the call must lie inside the extents that dropout numbers", d.first_head, d.first_query, d.first_key,
                  h, sq, sk);
-  dropout_rule<T> r;
+  dropout_rule<T> r{};
   r.seed = d.seed, r.stream = d.stream;
   r.per_query = sk, r.per_head = sq * sk, r.per_sequence = h * sq * sk;
   r.first = static_cast<std::uint64_t>(d.first_sequence * r.per_sequence + d.first_head * r.per_head +

@@ -25,7 +25,7 @@ struct word_sizes {
 };
 template <class P>
 HEDDLE_FN word_sizes word_sizes_of(index_t k) {
-  word_sizes s;
+  word_sizes s{};
   index_t per = 0;
   dispatch_isa(detail::word_size_body<P>{}, &s.mr, &s.nr, &per);
   s.steps = (k + P::group - 1) / P::group * per;
