@@ -59,9 +59,8 @@ void expect_each(auto& exec, std::vector<T> const& x, std::vector<index_t> const
   std::size_t const count = offsets.size() - 1;
   std::vector<value> got(count), want(count), running(x.size()), shifted(x.size()), in_place, ones(x.size()),
       later(x.size());
-  std::memset(static_cast<void*>(got.data()), 0xFF, count * sizeof(value));
-  std::memset(static_cast<void*>(running.data()), 0xFF, x.size() * sizeof(value));
-  std::memset(static_cast<void*>(shifted.data()), 0xFF, x.size() * sizeof(value));
+  for (std::vector<value>* v : {&got, &running, &shifted})
+    if (!v->empty()) std::memset(static_cast<void*>(v->data()), 0xFF, v->size() * sizeof(value));
   for (T const& v : x) in_place.push_back(static_cast<value>(v));
   segmented_reduce(exec, input(x), input(offsets), output(got), m);
   segmented_inclusive_scan(exec, input(x), input(offsets), output(running), m);

@@ -227,10 +227,19 @@ struct lpt_program {
   }
 };
 
+HEDDLE_FN void expect_sizes(segment_mapped const& schedule) {
+  HEDDLE_EXPECTS(schedule.grain >= 0, "a run has at least one segment, or 0 for the default", schedule.grain);
+}
+HEDDLE_FN void expect_sizes(merge_path const& schedule) {
+  HEDDLE_EXPECTS(schedule.pieces >= 0, "there is at least one piece, or 0 for the default", schedule.pieces);
+}
+HEDDLE_FN void expect_sizes(lpt const& schedule) {
+  HEDDLE_EXPECTS(schedule.bins >= 0, "there is at least one bin, or 0 for one per worker", schedule.bins);
+}
+
 template <executor E, class I, class V>
 HEDDLE_FN void run_balanced(E& exec, view<I const, 1> const& offsets, segment_mapped const& schedule,
                             V const& visitor) {
-  HEDDLE_EXPECTS(schedule.grain >= 0, "a run has at least one segment, or 0 for the default", schedule.grain);
   index_t const n = offsets.extent(0) - 1, even = tile::ceil_div(n, index_t{64} * exec.concurrency());
   index_t const grain = schedule.grain > 0 ? schedule.grain : even;
   tile::run(exec, balanced_program<I, segment_runs, V>{offsets, {tile::ceil_div(n, grain), grain}, visitor});
@@ -238,14 +247,12 @@ HEDDLE_FN void run_balanced(E& exec, view<I const, 1> const& offsets, segment_ma
 
 template <executor E, class I, class V>
 HEDDLE_FN void run_balanced(E& exec, view<I const, 1> const& offsets, merge_path const& schedule, V const& visitor) {
-  HEDDLE_EXPECTS(schedule.pieces >= 0, "there is at least one piece, or 0 for the default", schedule.pieces);
   index_t const pieces = schedule.pieces > 0 ? schedule.pieces : index_t{16} * exec.concurrency();
   tile::run(exec, balanced_program<I, merge_path_pieces, V>{offsets, {pieces}, visitor});
 }
 
 template <executor E, class I, class V>
 HEDDLE_FN void run_balanced(E& exec, view<I const, 1> const& offsets, lpt const& schedule, V const& visitor) {
-  HEDDLE_EXPECTS(schedule.bins >= 0, "there is at least one bin, or 0 for one per worker", schedule.bins);
   index_t const bins = schedule.bins > 0 ? schedule.bins : exec.concurrency(), n = offsets.extent(0) - 1;
   scratch_frame<E> frame(exec);
   index_t* const first = frame.template take<index_t>(3 * bins);
@@ -277,6 +284,7 @@ struct balanced_for_fn {
     HEDDLE_EXPECTS(offsets.extent(0) >= 1, "n segments have n + 1 offsets", offsets.extent(0));
     using I = typename Offsets::value_type;
     view<I const, 1> const o = canonical_input(offsets);
+    detail::expect_sizes(schedule);
     tile::run(exec, detail::check_offsets_program<I>{o, -1});
     if (o.extent(0) > 1) detail::run_balanced(exec, o, schedule, visitor);
   }
