@@ -9,8 +9,8 @@ using namespace heddle;
 namespace {
 
 // Every regime of the cpu form, and k that the leaves do not divide, or that is less than they are.
-constexpr index_t sizes[][3] = {{1, 70, 100}, {3, 40, 5},      {4, 33, 4100}, {15, 40, 123}, {30, 2, 259},
-                                {61, 65, 64}, {61, 280, 1000}, {5, 5, 20481}, {5, 7, 0}};
+constexpr index_t sizes[][3] = {{1, 70, 100}, {3, 40, 5},   {4, 33, 4100}, {15, 40, 123},
+                                {30, 2, 259}, {61, 65, 64}, {5, 5, 20481}, {5, 7, 0}};
 
 template <class Executor>
 std::vector<float> whole(Executor& exec, index_t m, index_t n, index_t k, matmul_options const& options, int which) {
@@ -126,6 +126,14 @@ TEST_CASE("matmul: leaves are a power of two up to 64", "[linalg]") {
     matmul_options const options{.order = order_policy::elastic, .leaves = leaves};
     CHECK_THROWS_AS(whole(exec, 2, 2, 2, options, 0), contract_error);
   }
+}
+
+TEST_CASE("matmul: orders where b is read once", "[linalg]") {
+  threads_executor exec(2);
+  REQUIRE(
+      test::same_bits(whole(exec, 31, 280, 1000, {.order = order_policy::elastic}, 0), defined(31, 280, 1000, 8, 0)));
+  REQUIRE(
+      test::same_bits(whole(exec, 31, 280, 1000, {.order = order_policy::relaxed}, 0), defined(31, 280, 1000, 1, 0)));
 }
 
 TEMPLATE_LIST_TEST_CASE("matmul: orders of bf16 are those of the reference", "[linalg]", test::executor_cases) {
