@@ -17,7 +17,7 @@ using namespace heddle;
 using test::array;
 
 test::section const numeric_section("algorithm.numeric", [] {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   index_t const rows = 60, columns = 97, last = 5000;  // lengths 0 to 58, and one row of two blocks
   std::vector<std::int32_t> offsets = {0}, places;
   for (index_t r = 0; r < rows; ++r)
@@ -45,7 +45,7 @@ test::section const numeric_section("algorithm.numeric", [] {
 
 template <class T>
 void print_transform(char const* operation, char const* real_operation, index_t n) {
-  serial_executor exec;
+  threads_executor exec(test::threads);
   dims<1> const pair(2 * n), one(n), part(2 * (n / 2 + 1));
   array<T, 1> x(pair, 1), y(pair), real(one), half(part);
   auto const pairs = [](array<T, 1>& of) {

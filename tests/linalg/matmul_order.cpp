@@ -9,8 +9,8 @@ using namespace heddle;
 namespace {
 
 // Every regime of the cpu form, and k that the leaves do not divide, or that is less than they are.
-constexpr index_t sizes[][3] = {{1, 70, 100}, {3, 40, 5},   {4, 33, 4100}, {15, 40, 123},
-                                {30, 2, 259}, {61, 65, 64}, {5, 5, 20481}, {5, 7, 0}};
+constexpr index_t sizes[][3] = {{1, 70, 100}, {3, 40, 5},   {4, 17, 4100}, {15, 40, 123},
+                                {30, 2, 259}, {31, 33, 64}, {3, 5, 12289}, {5, 7, 0}};
 
 template <class Executor>
 std::vector<float> whole(Executor& exec, index_t m, index_t n, index_t k, matmul_options const& options, int which) {
@@ -140,7 +140,7 @@ TEMPLATE_LIST_TEST_CASE("matmul: orders of bf16 are those of the reference", "[l
   TestType setup;
   reference_executor oracle;
   for (auto const& s : sizes) {
-    if (s[2] > 4200) continue;
+    if (s[2] > 300) continue;
     for (int which = 0; which < 4; ++which)
       for (bool const strict : {false, true})
         for (auto const& order : {matmul_options{.order = order_policy::elastic},
