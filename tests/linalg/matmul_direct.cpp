@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "products.hpp"
 
+#include <heddle/backend/cpu/matmul_direct.hpp>
+
 #include <array>
 
 using namespace heddle;
@@ -61,4 +63,23 @@ TEMPLATE_LIST_TEST_CASE("matmul: batches of small products are shared out whole"
 TEST_CASE("matmul: 65537 products in one call", "[linalg]") {
   threads_executor exec(2);
   test::require_defined_bits<float, float>(exec, {65537, 16, 16, 8});
+}
+
+TEST_CASE("which products are read in place, and how they are cut", "[linalg]") {
+  auto const product = [](index_t m, index_t n, index_t k, index_t gap = 0) {
+    return cpu::inputs<float>{nullptr, nullptr, k, 1, n + gap, 1, m, n, k};
+  };
+  CHECK(cpu::reads_in_place(product(32, 32, 32)));
+  CHECK(cpu::reads_in_place(product(64, 64, 4096)));
+  CHECK_FALSE(cpu::reads_in_place(product(64, 64, 4097)));   // two chains
+  CHECK_FALSE(cpu::reads_in_place(product(512, 512, 512)));  // b of 1 MiB
+  CHECK_FALSE(cpu::reads_in_place(product(32, 32, 0)));
+  cpu::output<float, float, no_epilogue> const out{nullptr, 100, 1, 1, 0, false, {}};
+  auto const plan = cpu::plan_direct(product(100, 100, 100), out, 14, 32, 2);
+  CHECK(plan.row_tiles == 8);
+  CHECK(plan.column_tiles == 4);
+  CHECK(plan.row_parts == 8);
+  CHECK_FALSE(plan.packs_b);
+  CHECK(cpu::plan_direct(product(20, 20, 20), out, 14, 32, 2).row_parts == 1);  // too small to be shared
+  CHECK(cpu::plan_direct(product(100, 1000, 16, 24), out, 14, 32, 2).packs_b);  // rows of b 4 KiB apart
 }

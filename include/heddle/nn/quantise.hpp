@@ -120,14 +120,6 @@ struct dequantise_rows_program : tile::over_rows {
   }
 };
 
-struct rms_value {
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V, class R, class W>
-  HEDDLE_TILE auto operator()(V const& v, R const& r, W const& w) const {
-    return mul(mul(v, r), w);
-  }
-};
-
 template <class X, class W, class Q>
 struct rms_norm_quantise_program : tile::over_rows {
   view<X const, 2> x;
@@ -153,16 +145,7 @@ struct rms_norm_quantise_program : tile::over_rows {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
-    float const n = static_cast<float>(x.extent(1)), eps = epsilon;
-    ctx.reduce_of(
-        s.rstd, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<float>{}, in);
-    ctx.map(
-        s.rstd,
-        [n, eps](auto const& t) HEDDLE_LAMBDA {
-          using V = std::remove_cvref_t<decltype(t)>;
-          return splat<V>(1.0f) / sqrt(t / splat<V>(n) + splat<V>(eps));
-        },
-        s.rstd);
+    reciprocal_rms(ctx, s.rstd, in, static_cast<float>(x.extent(1)), epsilon);
     ctx.store(rstd, row, s.rstd);
     quantise_tile(ctx, s, q, scale, rms_value{}, in, s.rstd, ctx.ref_row(weight, 0));
   }

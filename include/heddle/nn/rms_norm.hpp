@@ -9,6 +9,30 @@ namespace nn {
 
 namespace detail {
 
+/// rstd = 1 / sqrt(mean of the squares + epsilon) of every row, of n columns.
+HEDDLE_DEVICE_PASS_QUIET
+template <class Ctx, class Column, class Ref, class T>
+HEDDLE_TILE void reciprocal_rms(Ctx& ctx, Column& rstd, Ref const& in, T n, T eps) {
+  ctx.reduce_of(
+      rstd, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<T>{}, in);
+  ctx.map(
+      rstd,
+      [n, eps](auto const& t) HEDDLE_LAMBDA {
+        using V = std::remove_cvref_t<decltype(t)>;
+        return splat<V>(T(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+      },
+      rstd);
+}
+
+/// An element of the result.
+struct rms_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V, class R, class W>
+  HEDDLE_TILE auto operator()(V const& v, R const& r, W const& w) const {
+    return mul(mul(v, r), w);
+  }
+};
+
 template <class X, class W, class Y>
 struct rms_norm_program : tile::over_rows {
   using value = tile::value_t<X>;
@@ -35,21 +59,9 @@ struct rms_norm_program : tile::over_rows {
     auto& s = ctx.template shared<shared<Ctx>>();
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
-    value const n = static_cast<value>(x.extent(1)), eps = epsilon;
-    ctx.reduce_of(
-        s.rstd, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<value>{}, in);
-    ctx.map(
-        s.rstd,
-        [n, eps](auto const& t) HEDDLE_LAMBDA {
-          using V = std::remove_cvref_t<decltype(t)>;
-          return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
-        },
-        s.rstd);
+    reciprocal_rms(ctx, s.rstd, in, static_cast<value>(x.extent(1)), epsilon);
     ctx.store(rstd, row, s.rstd);
-    ctx.map_to(
-        ctx.ref(y, row, 0, y.extent(1)),
-        [](auto const& v, auto const& r, auto const& w) HEDDLE_LAMBDA { return mul(mul(v, r), w); }, in, s.rstd,
-        ctx.ref_row(weight, 0));
+    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)), rms_value{}, in, s.rstd, ctx.ref_row(weight, 0));
   }
 };
 

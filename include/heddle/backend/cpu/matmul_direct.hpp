@@ -195,12 +195,20 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
 
 }  // namespace detail
 
+/// Products below this size, in multiplications, are not shared: a loop of several workers costs about as much.
+inline constexpr index_t alone_size = index_t{1} << 19;
+
+/// Whether the tiles above hold every sum of a product to its end: k is one chain, or leaves that wait beside it.
+template <class I>
+HEDDLE_FN bool sums_in_tiles(I const& in) {
+  return in.k > 0 && (in.leaves > 0 || in.chains().count() == 1);
+}
+
 /// Whether reading both operands in place beats packing them: b stays in the L2 cache, and a is read few times.
 template <class I>
 HEDDLE_FN bool reads_in_place(I const& in) {
   index_t const b_bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return in.b_column == 1 && in.k > 0 && (in.leaves > 0 || in.chains().count() == 1) &&
-         b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
+  return in.b_column == 1 && sums_in_tiles(in) && b_bytes <= (in.n <= 128 ? 1024 : 512) * 1024;
 }
 
 /// The cuts of one product, by shape and number of workers.
@@ -214,8 +222,7 @@ HEDDLE_FN direct_plan plan_direct(I const& in, O const& out, index_t mr, index_t
   if (out.c_row * size % page == 0) plan.mr = plan.mr < 12 ? plan.mr : 12;
   plan.packs_b = in.b_step * size % page == 0 && in.m > 4 * mr;
   plan.row_tiles = (in.m + plan.mr - 1) / plan.mr, plan.column_tiles = (in.n + nr - 1) / nr;
-  // A loop of several workers costs about as much as a million operations.
-  if (workers == 1 || in.m * in.n * in.k < (index_t{1} << 19)) return plan;
+  if (workers == 1 || in.m * in.n * in.k < alone_size) return plan;
   plan.row_parts = plan.row_tiles < 4 * workers ? plan.row_tiles : 4 * workers;
   if (plan.row_tiles % workers) plan.column_parts = plan.column_tiles < workers ? plan.column_tiles : workers;
   return plan;
@@ -252,8 +259,8 @@ struct product_batch {
 template <class I>
 HEDDLE_FN bool takes_whole(I const& in) {
   index_t const bytes = in.k * in.n * static_cast<index_t>(sizeof(*in.b));
-  return std::is_same_v<decltype(in.a), typename I::number const*> && in.k > 0 && !uses_fallback() &&
-         (in.leaves > 0 || in.chains().count() == 1) && in.m * in.n * in.k < (index_t{1} << 19) && bytes <= 256 * 1024;
+  return std::is_same_v<decltype(in.a), typename I::number const*> && !uses_fallback() && sums_in_tiles(in) &&
+         in.m * in.n * in.k < alone_size && bytes <= 256 * 1024;
 }
 
 /// Submits a batch of small products at once. b is packed by the worker where its columns are not adjacent.
@@ -267,7 +274,7 @@ HEDDLE_FN void submit_batch(E& exec, I const& in, O const& out, product_batch co
   bool const packs = in.b_column != 1;
   index_t const size = packs ? round_up(plan.column_tiles * nr * in.k + beyond, beyond) : 0;
   index_t const some = 4 * exec.concurrency(), shared = batch.count < some ? batch.count : some;
-  index_t const parts = in.m * in.n * in.k * batch.count < (index_t{1} << 19) ? 1 : shared;
+  index_t const parts = in.m * in.n * in.k * batch.count < alone_size ? 1 : shared;
   scratch_frame<E> frame(exec);
   T* const scratch = frame.template take<T>(size * exec.concurrency());
   exec.for_each_tile(parts, [=](index_t tile, int worker) {
