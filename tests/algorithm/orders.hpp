@@ -9,6 +9,7 @@
 
 #include <support/numbers.hpp>
 #include <support/random.hpp>
+#include <support/sampled.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("T24: NaN of both signs and infinities", "[algorithm]", 
 
 TEMPLATE_LIST_TEST_CASE("sorts of every size", "[algorithm]", test::tile_cases) {
   TestType setup;
-  for (index_t n : {0, 1, 2, 23, 24, 25, 255, 256, 257, 4095, 4096, 4097}) {
+  for (index_t n : test::sampled({0, 1, 2, 23, 24, 25, 255, 256, 257, 4095, 4096, 4097})) {
     INFO(n);
     expect_sorted(setup.exec, test::make_keys<float>(test::keys::mixed, n, 1), test::up);
     expect_sorted(setup.exec, test::make_keys<std::uint32_t>(test::keys::mixed, n, 2), test::down);
@@ -84,7 +84,7 @@ TEMPLATE_LIST_TEST_CASE("sorts of every size", "[algorithm]", test::tile_cases) 
 TEMPLATE_LIST_TEST_CASE("large sorts of hostile keys", "[algorithm]", test::tile_cases) {
   TestType setup;
   index_t const n = (index_t{1} << 17) + 1;
-  for (test::keys kind : test::all_keys) {
+  for (test::keys kind : test::sampled(test::all_keys)) {
     INFO(static_cast<int>(kind));
     sort_options const& options = test::all_orders[static_cast<int>(kind) % 4];
     expect_sorted(setup.exec, test::make_keys<std::uint32_t>(kind, n, 5), options);
@@ -108,7 +108,7 @@ TEST_CASE("the same bytes for any number of threads, values of any size, memory 
   std::vector<std::uint8_t> small, small_out(static_cast<std::size_t>(n + 3));
   for (index_t i = 0; i < n; ++i) values.emplace_back(i), small.push_back(static_cast<std::uint8_t>(i));
   std::vector<float> keys(static_cast<std::size_t>(n + 3));
-  for (int threads : {1, 2, 3, 7}) {
+  for (int threads : test::sampled<int>({1, 2, 3, 7})) {
     threads_executor exec(threads);
     for (int shift : {0, 1, 3}) {
       view<float, 1> const out(keys.data() + shift, dims<1>(n));

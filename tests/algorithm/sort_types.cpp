@@ -13,9 +13,9 @@ TEMPLATE_TEST_CASE("sorts of every type of keys", "[algorithm]", std::int8_t, st
                    std::uint64_t, double, bf16, fp16, fp8_e4m3, fp8_e5m2) {
   threads_executor exec(3);
   test::watch_scratch(exec);
-  for (index_t n : {700, 40000, 150001})
-    for (test::keys kind : test::all_keys)
-      for (sort_options const& options : test::all_orders) {
+  for (index_t n : test::sampled({700, 40000, 150001}))
+    for (test::keys kind : test::sampled(test::all_keys))
+      for (sort_options const& options : test::sampled(test::all_orders)) {
         INFO(n << " " << static_cast<int>(kind));
         std::vector<TestType> const x = test::make_keys<TestType>(kind, n, 11);
         std::vector<std::int64_t> const want = test::stable_order(x, options);

@@ -76,7 +76,7 @@ TEMPLATE_LIST_TEST_CASE("T24: zeros, infinities and NaN in top-k", "[algorithm]"
 
 TEMPLATE_LIST_TEST_CASE("top-k of rows of every size", "[algorithm]", test::tile_cases) {
   TestType setup;
-  for (index_t n : {1, 31, 32, 63, 64, 65, 127, 512, 4097})
+  for (index_t n : test::sampled({1, 31, 32, 63, 64, 65, 127, 512, 4097}))
     for (index_t k : {index_t{1}, index_t{2}, index_t{8}, index_t{16}, index_t{17}, index_t{64}, index_t{65}, n}) {
       if (k > n) continue;
       INFO(n << " " << k);
@@ -88,7 +88,7 @@ TEMPLATE_LIST_TEST_CASE("top-k of rows of every size", "[algorithm]", test::tile
 
 TEST_CASE("top-k of a few long rows, cut into parts", "[algorithm]") {
   index_t const n = 70001;
-  for (int threads : {1, 2, 3, 7}) {
+  for (int threads : test::sampled<int>({1, 2, 3, 7})) {
     threads_executor exec(threads);
     test::watch_scratch(exec);
     for (test::keys kind : {test::keys::mixed, test::keys::few, test::keys::equal, test::keys::reversed})
@@ -108,7 +108,7 @@ TEMPLATE_TEST_CASE("top-k and selection of other types", "[algorithm]", std::int
       expect_best(exec, test::make_keys<TestType>(test::keys::mixed, 5 * 300, 1), 5, k, options);
       expect_best(exec, test::make_keys<TestType>(test::keys::low_bits, 5 * 300, 2), 5, k, options);
     }
-  for (sort_options const& options : test::all_orders) {
+  for (sort_options const& options : test::sampled(test::all_orders)) {
     std::vector<TestType> const x = test::make_keys<TestType>(test::keys::mixed, 70001, 3);
     std::vector<TestType> const sorted = test::taken(x, test::stable_order(x, options));
     for (index_t k : {0, 1, 35000, 70000}) {
@@ -121,8 +121,8 @@ TEMPLATE_TEST_CASE("top-k and selection of other types", "[algorithm]", std::int
 
 TEMPLATE_LIST_TEST_CASE("the element at one place of the order", "[algorithm]", test::tile_cases) {
   TestType setup;
-  for (index_t n : {1, 2, 257, 40001})
-    for (test::keys kind : test::all_keys) {
+  for (index_t n : test::sampled({1, 2, 257, 40001}))
+    for (test::keys kind : test::sampled(test::all_keys)) {
       std::vector<float> const x = test::make_keys<float>(kind, n, 17), none;
       std::vector<float> const sorted = test::taken(x, test::stable_order(x, test::down));
       for (index_t k : {index_t{0}, n / 3, n - 1}) {

@@ -11,6 +11,7 @@
 #include <heddle/exec/serial_executor.hpp>
 
 #include <support/catch.hpp>
+#include <support/sampled.hpp>
 
 #include <condition_variable>
 #include <cstring>

@@ -65,9 +65,9 @@ TEMPLATE_LIST_TEST_CASE("a tensor is freed after the work that uses it", "[exec]
 }
 
 TEMPLATE_LIST_TEST_CASE("a step that is warm allocates nothing", "[exec]", test::executor_cases) {
+  host_space space;  // lives as long as work that frees in it
   TestType setup;
   auto& exec = setup.exec;
-  host_space space;
   tensor<float, 1> t(exec, space, dims<1>(100));
   index_t const default_before = default_host_space.counts().allocations;
   for (int step = 0; step < 20; ++step)

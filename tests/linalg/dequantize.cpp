@@ -60,7 +60,7 @@ template <class A, class Executor>
 void require_exact_in_all_layouts(Executor& exec) {
   for (auto const& size : {dims<3>(1, 19, 33), dims<3>(4, 33, 7), dims<3>(17, 1, 9), dims<3>(15, 35, 18),
                            dims<3>(30, 3, 31), dims<3>(7, 67, 4)})
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 8; which += test::stride) {
       test::product_problem p = test::transposed({2, size[0], size[1], size[2]}, which);
       p.c.transposed = which & 4;
       p.a.end = p.b.end = p.c.end = test::guard::page;
@@ -85,7 +85,7 @@ TEST_CASE("matmul of bytes: every instruction set, every number of rows, long k"
     INFO(name(set));
     threads_executor exec(2);
     test::watch_scratch(exec);
-    for (index_t m = 1; m <= 30; ++m)
+    for (index_t m = 1; m <= 30; m += test::stride)
       for (index_t const k : {13, 64}) {
         require_exact<std::int8_t>(exec, {1, m, 70, k});
         require_exact<std::uint8_t>(exec, {1, m, 70, k});

@@ -96,7 +96,7 @@ grouped_case const cases[] = {
 TEMPLATE_LIST_TEST_CASE("grouped_matmul: the bits of one product for each group", "[linalg]", test::tile_cases) {
   TestType setup;
   for (grouped_case p : cases)
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 8; which += test::stride) {
       p.a.transposed = which & 1, p.b.transposed = which & 2, p.c.transposed = which & 4;
       CAPTURE(p.rows(), p.groups(), p.n, p.k, which);
       p.options = {};
@@ -109,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("grouped_matmul: the bits of one product for each group"
 TEMPLATE_LIST_TEST_CASE("grouped_matmul_weight: the bits of one product for each group", "[linalg]", test::tile_cases) {
   TestType setup;
   for (grouped_case p : cases)
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 8; which += test::stride) {
       p.a.transposed = which & 1, p.b.transposed = which & 2, p.c.transposed = which & 4;
       CAPTURE(p.rows(), p.groups(), p.n, p.k, which);
       p.options = {};

@@ -35,7 +35,7 @@ void require_same_everywhere(offsets_t const& offsets, index_t n, index_t k) {
     reference_executor oracle;
     std::vector<float> const right = both_products<T>(oracle, offsets, n, k, b_transposed);
     test::for_each_isa([&](isa set) {
-      for (int threads : {1, 2, 3, 7}) {
+      for (int threads : test::sampled<int>({1, 2, 3, 7})) {
         INFO(name(set) << ", " << threads << " threads");
         threads_executor exec(threads);
         exec.scratch().poison(true);

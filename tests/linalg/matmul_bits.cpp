@@ -16,13 +16,13 @@ constexpr index_t sizes[][3] = {{1, 1500, 40}, {3, 1100, 4100}, {40, 3, 700}, {6
 
 template <class T, class C>
 void require_same_everywhere(index_t m, index_t n, index_t k) {
-  for (int which = 0; which < 4; ++which) {
+  for (int which = 0; which < 4; which += test::stride) {
     test::product_problem const p = test::transposed({1, m, n, k}, which);
     INFO(test::text_of(p));
     reference_executor oracle;
     std::vector<C> const right = test::product_of<T, C>(oracle, p);
     test::for_each_isa([&](isa set) {
-      for (int threads : {1, 2, 3, 5}) {
+      for (int threads : test::sampled<int>({1, 2, 3, 5})) {
         INFO(name(set) << ", " << threads << " threads");
         threads_executor exec(threads);
         exec.scratch().poison(true);

@@ -10,8 +10,8 @@ using namespace heddle;
 TEST_CASE("products in place: every register tile, at the ends of pages", "[linalg]") {
   serial_executor exec;
   for (index_t m = 5; m <= 31; ++m)
-    for (index_t const n : {1, 5, 8, 9, 15, 16, 17, 31, 32, 33, 47, 49, 100})
-      for (int which = 0; which < 4; ++which) {
+    for (index_t const n : test::sampled({1, 5, 8, 9, 15, 16, 17, 31, 32, 33, 47, 49, 100}))
+      for (int which = 0; which < 4; which += test::stride) {
         test::product_problem p = test::transposed({1, m, n, 9}, which);
         p.a.end = p.b.end = p.c.end = test::guard::page;
         CAPTURE(m, n, which);
@@ -21,8 +21,8 @@ TEST_CASE("products in place: every register tile, at the ends of pages", "[lina
 
 TEST_CASE("products in place: depth, gaps, factors", "[linalg]") {
   threads_executor exec(3);
-  for (index_t const k : {1, 2, 63, 64, 65, 1024, 4095, 4096, 4097})
-    for (int which = 0; which < 8; ++which) {
+  for (index_t const k : test::sampled({1, 2, 63, 64, 65, 1024, 4095, 4096, 4097}))
+    for (int which = 0; which < 8; which += test::stride) {
       test::product_problem p = test::transposed({1, 29, 45, k}, which);
       p.c.transposed = which & 4;
       test::require_defined_bits<float, float>(exec, p);
@@ -50,7 +50,7 @@ TEMPLATE_LIST_TEST_CASE("matmul: batches of small products are shared out whole"
   TestType setup;
   for (auto const& size : {dims<3>(16, 16, 8), dims<3>(1, 1, 1), dims<3>(5, 33, 17), dims<3>(40, 7, 3)})
     for (index_t const batch : {2, 7, 65})
-      for (int which = 0; which < 8; ++which) {
+      for (int which = 0; which < 8; which += test::stride) {
         test::product_problem p = test::transposed({batch, size[0], size[1], size[2]}, which);
         p.c.transposed = which & 4;
         p.a.gap = which & 1 ? 3 : 0;

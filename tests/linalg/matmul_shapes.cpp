@@ -77,14 +77,14 @@ void check_crossing(index_t m, index_t n, index_t k) {
 TEMPLATE_LIST_TEST_CASE("matmul: sizes around every tile edge, four transpositions", "[linalg]", test::executor_cases) {
   TestType setup;
   for (auto const& size : sizes)
-    for (int which = 0; which < 4; ++which)
+    for (int which = 0; which < 4; which += test::stride)
       test::require_defined_bits<float, float>(setup.exec, test::transposed({1, size[0], size[1], size[2]}, which));
 }
 
 TEMPLATE_LIST_TEST_CASE("matmul: lines with gaps, transposed c", "[linalg]", test::executor_cases) {
   TestType setup;
   for (auto const& size : {dims<3>(3, 35, 21), dims<3>(15, 33, 18), dims<3>(30, 2, 19), dims<3>(16, 64, 64)})
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 8; which += test::stride) {
       test::product_problem p = test::transposed({1, size[0], size[1], size[2]}, which);
       p.c.transposed = which & 4;
       p.a.gap = 3, p.b.gap = 5, p.c.gap = 7;
@@ -98,7 +98,7 @@ TEMPLATE_LIST_TEST_CASE("matmul: operands that end where memory ends", "[linalg]
   TestType setup;
   for (auto const& size : {dims<3>(1, 33, 5), dims<3>(2, 1, 19), dims<3>(4, 47, 33), dims<3>(15, 31, 17),
                            dims<3>(29, 3, 65), dims<3>(13, 65, 16)})
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 8; which += test::stride) {
       test::product_problem p = test::transposed({1, size[0], size[1], size[2]}, which);
       p.c.transposed = which & 4;
       p.a.end = p.b.end = p.c.end = test::guard::page;
@@ -109,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("matmul: operands that end where memory ends", "[linalg]
 TEMPLATE_LIST_TEST_CASE("matmul: chains are cut at multiples of 4096", "[linalg]", test::executor_cases) {
   TestType setup;
   for (index_t const k : {4095, 4096, 4097, 8193, 12288, 20481})
-    for (int which = 0; which < 4; ++which) {
+    for (int which = 0; which < 4; which += test::stride) {
       test::require_defined_bits<float, float>(setup.exec, test::transposed({1, 1, 3, k}, which));
       test::require_defined_bits<float, float>(setup.exec, test::transposed({1, 7, 5, k}, which));
       test::require_defined_bits<float, float>(setup.exec, test::transposed({1, 3, 34, k}, which));

@@ -17,6 +17,7 @@
 #include <support/executors.hpp>
 #include <support/numbers.hpp>
 #include <support/random.hpp>
+#include <support/sampled.hpp>
 
 #include <cmath>
 #include <vector>

@@ -136,7 +136,8 @@ HEDDLE_FN void run_direct_leaves(I const& in, direct_tile<T> const& x, index_t n
     index_t const slot = tree.next_slot();
     direct_tile<T> mine = x;
     mine.a += at.offset * x.a_step, mine.b += at.offset * x.b_step, mine.depth = at.size;
-    mine.merges = tree.push(), mine.left = waiting + (slot - 1) * size, mine.left_pitch = nr;
+    mine.merges = tree.push(), mine.left_pitch = nr;
+    mine.left = mine.merges > 0 ? waiting + (slot - 1) * size : nullptr;
     if (leaf + 1 < leaves) mine.to = waiting + (slot - mine.merges) * size, mine.pitch = nr;
     run_direct_tile(mine, nr);
   }
