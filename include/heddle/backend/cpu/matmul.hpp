@@ -50,8 +50,9 @@ HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int worke
   // Packed rows of a part fit the L2 cache beside a panel of b; parts come in multiples of the workers.
   index_t const most = l2_budget_bytes / (depth * size * mr);
   index_t const least_parts = (row_tiles + (most < 1 ? 1 : most) - 1) / (most < 1 ? 1 : most);
-  plan.row_parts = workers == 1 ? least_parts : round_up(least_parts, workers) * 2;
-  if (plan.row_parts > row_tiles) plan.row_parts = row_tiles;
+  plan.row_parts = workers > 1               ? even_parts(row_tiles, least_parts, workers)
+                   : least_parts < row_tiles ? least_parts
+                                             : row_tiles;
   plan.part_tiles = (row_tiles + plan.row_parts - 1) / plan.row_parts;
   index_t const panels = (plan.chunk + nr - 1) / nr;
   if (plan.row_parts < 2 * workers && workers > 1)

@@ -88,15 +88,6 @@ struct direct_place {
   index_t ahead_step;
 };
 
-/// A number about which the compiler knows nothing: what follows from it is computed where it is used, not kept from
-/// tile to tile in registers that the sums need.
-HEDDLE_SHIM index_t fresh(index_t x) {
-#if !defined(__CUDA_ARCH__)
-  asm volatile("" : "+r"(x));
-#endif
-  return x;
-}
-
 /// The sums of register tiles, in one function: a call and its return take as long as two or three steps.
 template <class T>
 struct direct_body {
@@ -131,7 +122,7 @@ struct direct_body {
   }
   template <class Isa, int Rows, int Nv>
   HEDDLE_SHIM void run(direct_tiles<T> const& x, direct_place<T> const& at) const {
-    // A mask costs nothing in registers of 64 bytes, and narrower ones have few forms.
+    // A mask costs little in registers of 64 bytes, and narrower ones have few forms.
     if constexpr (Isa::register_bytes < 64)
       if (at.columns >= Nv * register_tile<Isa, T>::lanes) return run<Isa, Rows, Nv, false>(x, at);
     run<Isa, Rows, Nv, true>(x, at);
@@ -225,7 +216,10 @@ HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, co
   // As balanced_part cuts them: the first tiles have a row more.
   index_t const low = in.m / plan.row_tiles, taller = in.m - low * plan.row_tiles;
   index_t const tall = taller < rows.offset ? 0 : taller < rows.end() ? taller - rows.offset : rows.size;
-  index_t const row = rows.offset * low + (rows.offset < taller ? rows.offset : taller), col = columns.offset * plan.nr;
+  // A branch, so that where all rows begin nothing waits for the division.
+  index_t row = 0;
+  if (rows.offset > 0) row = rows.offset * low + (rows.offset < taller ? rows.offset : taller);
+  index_t const col = columns.offset * plan.nr;
   index_t const col_end = columns.end() * plan.nr;
   T* to = nullptr;
   if constexpr (std::is_same_v<decltype(out.c), T*>)

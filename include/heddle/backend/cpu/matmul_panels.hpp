@@ -20,8 +20,8 @@ namespace detail {
 
 /// Elements of one packed panel of nr columns, with what packing may write past the end.
 template <class T>
-HEDDLE_FN constexpr index_t panel_size(index_t nr, index_t steps = panel_steps) {
-  return nr * steps + 64 / static_cast<index_t>(sizeof(T));
+HEDDLE_FN constexpr index_t panel_size(index_t nr) {
+  return nr * panel_steps + 64 / static_cast<index_t>(sizeof(T));
 }
 
 /// The block that comes next, in lines `apart` from one another, of `run` pieces of nr adjacent elements each.
@@ -30,16 +30,16 @@ struct later_block {
   static constexpr index_t distance = 8;  ///< lines that are asked for before they are read
 
   B const* from;
-  T* to;  ///< where piece p of line d is packed: to + p * panel + d * nr; null: lines are only asked for
-  index_t panel, apart, run, pieces;
+  T* to;  ///< where piece p of line d is packed: to + p * panel_size + d * nr; null: lines are only asked for
+  index_t apart, run, pieces;
   index_t at;  ///< the piece of the line that comes first
 
   /// One of `shares` parts. The first has none: what is asked for first arrives meanwhile.
   HEDDLE_FN later_block share_of(index_t share, index_t shares, index_t nr) const {
-    if (share == 0 || pieces == 0) return {from, to, panel, apart, run, 0, 0};
+    if (share == 0 || pieces == 0) return {from, to, apart, run, 0, 0};
     part const mine = balanced_part(pieces, shares - 1, share - 1);
     index_t const line = mine.offset / run;
-    return {from + line * apart, to ? to + line * nr : nullptr, panel, apart, run, mine.size, mine.offset % run};
+    return {from + line * apart, to ? to + line * nr : nullptr, apart, run, mine.size, mine.offset % run};
   }
   HEDDLE_FN void ask_first(index_t nr) const {
     for (index_t i = 0; i < distance * run && i < pieces; ++i)
@@ -88,16 +88,18 @@ struct panel_pass_body {
   }
   /// Asks for a piece, or packs one and asks for one further on.
   template <bool Pack, class Tile>
-  static HEDDLE_SHIM void take_piece(later_block<T, B>& next) {
+  static HEDDLE_SHIM void take_piece(later_block<T, B> const& fixed, later_block<T, B>& next) {
     constexpr int bytes = Tile::nr * static_cast<int>(sizeof(B));
+    later_block<T, B> const* const known = fresh(&fixed);
+    index_t const apart = known->apart;
     B const* const from = next.from + next.at * Tile::nr;
-    char const* const wanted = reinterpret_cast<char const*>(from + (Pack ? next.distance * next.apart : 0));
+    char const* const wanted = reinterpret_cast<char const*>(from + (Pack ? next.distance * apart : 0));
     for (int i = 0; i < bytes; i += 64) __builtin_prefetch(wanted + i, 0, 2);
     if constexpr (Pack)
-      pack_piece<Tile>(std::make_integer_sequence<int, Tile::nv>{}, from, next.to + next.at * next.panel);
+      pack_piece<Tile>(std::make_integer_sequence<int, Tile::nv>{}, from, next.to + next.at * panel_size<T>(Tile::nr));
     --next.pieces;
-    if (++next.at < next.run) return;
-    next.at = 0, next.from += next.apart, next.to += Pack ? Tile::nr : 0;
+    if (++next.at < known->run) return;
+    next.at = 0, next.from += apart, next.to += Pack ? Tile::nr : 0;
   }
 
   template <int Rows, bool Pack, class Tile>
@@ -114,7 +116,7 @@ struct panel_pass_body {
     later_block<T, B> next = x.later;
     index_t const every = next.pieces > 0 && x.steps > next.pieces ? x.steps / next.pieces : 1;
     for (index_t left = x.steps; left > 0;) {
-      if (next.pieces > 0) take_piece<Pack, Tile>(next);
+      if (next.pieces > 0) take_piece<Pack, Tile>(x.later, next);
       index_t const now = next.pieces > 0 && every < left ? every : left;
       left -= now;
       for (index_t i = now; i > 0; --i, a += Tile::mr, b += Tile::nr) {
@@ -124,7 +126,7 @@ struct panel_pass_body {
       }
     }
     if constexpr (Pack)
-      while (next.pieces > 0) take_piece<Pack, Tile>(next);
+      while (next.pieces > 0) take_piece<Pack, Tile>(x.later, next);
     store_sums<Tile>(all{}, acc, x.sums, x.pitch);
   }
 };
@@ -166,7 +168,7 @@ HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const
                           next_block<typename I::element> const& after) {
   using T = typename I::number;
   using B = typename I::element;
-  index_t const nr = s.nr, passes = s.panels() * s.tiles, steps = s.steps, size = panel_size<T>(nr, steps);
+  index_t const nr = s.nr, passes = s.panels() * s.tiles, steps = s.steps, size = panel_size<T>(nr);
   bool const adjacent = in.b_column == 1;
   for (index_t k = 0; k < in.k || k == 0; k += steps) {
     I part = in;
@@ -178,9 +180,11 @@ HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const
                                                          left < steps ? left : steps, s.columns / nr, true};
     index_t const run = adjacent ? next.panels : (next.steps + nr - 1) / nr;
     bool const packs = adjacent && next.certain && passes > 1;
-    later_block<T, B> const later{next.at, packs ? pair.next : nullptr,
-                                  size,    adjacent ? in.b_step : in.b_column,
-                                  run,     (adjacent ? next.steps : nr * next.panels) * run,
+    later_block<T, B> const later{next.at,
+                                  packs ? pair.next : nullptr,
+                                  adjacent ? in.b_step : in.b_column,
+                                  run,
+                                  (adjacent ? next.steps : nr * next.panels) * run,
                                   0};
     if (packs) later.ask_first(nr);
     for (index_t p = 0; p < s.panels(); ++p)
@@ -278,13 +282,14 @@ HEDDLE_FN void submit_panels(E& exec, I const& in, O const& out, row_bands const
   dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
   constexpr index_t beyond = 64 / sizeof(T);  // what packing may write past the end
   index_t const tiles = (bands[0].size + mr - 1) / mr, workers = exec.concurrency();
-  // Under a short k twice as much of a line of b: what is read then is mostly new lines, and DRAM likes long ones.
-  index_t const steps = in.chains().longest() <= 2 * panel_steps ? panel_steps / 2 : panel_steps;
-  index_t const at_once = panels_at_once * panel_steps / steps, all = round_up(in.n, nr);
+  // A long k goes by in narrow blocks, which leave the packed rows their part of the L2 cache; under a short one all of
+  // these are few, and what is read of a line of b is long.
+  bool const short_k = in.chains().longest() <= 2 * panel_steps;
+  index_t const steps = short_k ? panel_steps / 2 : panel_steps, at_once = short_k ? 8 : 2, all = round_up(in.n, nr);
   index_t const strip = all < at_once * nr ? all : at_once * nr;
   index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = in.chains().count();
   index_t const sums_size = tree_slots(pieces, 0, pieces) * tiles * mr * strip;
-  index_t const block_size = at_once * detail::panel_size<T>(nr, steps);
+  index_t const block_size = at_once * detail::panel_size<T>(nr);
   scratch_frame<E> frame(exec);
   T* const rows = frame.template take<T>(bands.count * tiles * rows_size);
   T* const sums = frame.template take<T>(workers * sums_size);
