@@ -64,8 +64,8 @@ struct store_body;
 struct tile_size_body;
 struct panel_size_body;
 template <class>
-struct direct_tile;
-template <class, int>
+struct direct_tiles;
+template <class>
 struct direct_body;
 template <class>
 struct panel_product;
@@ -202,8 +202,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
 // The lists: X is applied to a body and the types of its arguments. T is the type of sums.
 #define HEDDLE_MATMUL_SUMS(X, T)                                                   \
   X(cpu::detail::chain_body<T>, T const*, T const*, index_t, index_t, T*, index_t) \
-  X(cpu::detail::direct_body<T, 1>, cpu::detail::direct_tile<T>)                   \
-  X(cpu::detail::direct_body<T, 2>, cpu::detail::direct_tile<T>)                   \
+  X(cpu::detail::direct_body<T>, cpu::detail::direct_tiles<T>)                     \
   X(cpu::detail::add_body<T>, T const*, T*, index_t)                               \
   X(cpu::detail::tile_size_body, T, index_t*, index_t*)                            \
   X(cpu::detail::panel_size_body, T, index_t, index_t*, index_t*, index_t*)

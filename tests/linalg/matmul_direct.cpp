@@ -65,6 +65,16 @@ TEST_CASE("matmul: 65537 products in one call", "[linalg]") {
   test::require_defined_bits<float, float>(exec, {65537, 16, 16, 8});
 }
 
+TEST_CASE("tiles are dealt out evenly", "[linalg]") {
+  CHECK(cpu::even_parts(37, 3, 2) == 12);  // 4 + 5 * 3 tiles for the first worker, 19 as of two parts
+  CHECK(cpu::even_parts(19, 1, 2) == 10);
+  CHECK(cpu::even_parts(64, 1, 4) == 32);
+  CHECK(cpu::even_parts(3, 1, 4) == 3);
+  CHECK(cpu::even_parts(1, 1, 2) == 1);
+  CHECK(cpu::even_parts(100, 40, 2) == 40);
+  CHECK(cpu::even_parts(100, 41, 4) == 44);
+}
+
 TEST_CASE("which products are read in place, and how they are cut", "[linalg]") {
   auto const product = [](index_t m, index_t n, index_t k, index_t gap = 0) {
     return cpu::inputs<float>{nullptr, nullptr, k, 1, n + gap, 1, m, n, k};

@@ -49,7 +49,7 @@ class extents {
   template <class... I>
     requires(sizeof...(I) == sizeof...(E) && sizeof...(E) > 0 && (std::is_convertible_v<I, index_t> && ...))
   HEDDLE_HD_FN constexpr explicit extents(I... sizes) : size_{static_cast<index_t>(sizes)..., 1} {
-    if (!surely_right(static_cast<index_t>(sizes)...)) check();
+    if (!surely_right(static_cast<index_t>(sizes)...)) check(static_cast<index_t>(sizes)...);
   }
 
   /// From extents of the same rank; fails where a static size differs.
@@ -58,7 +58,8 @@ class extents {
   HEDDLE_HD_FN constexpr explicit(((E != dynamic && F == dynamic) || ...)) extents(extents<F...> const& other)
       : extents() {
     for (std::size_t i = 0; i < rank(); ++i) size_[i] = other[i];
-    check();
+    [&]<std::size_t... I>(std::index_sequence<I...>) { check(other[I]...); }
+    (std::make_index_sequence<sizeof...(E)>{});
   }
 
   HEDDLE_HD_FN constexpr index_t operator[](std::size_t i) const noexcept { return size_[i]; }
@@ -85,16 +86,18 @@ class extents {
     constexpr int bits = 62 / static_cast<int>(sizeof...(E));
     return ((E == dynamic || sizes == E) && ...) && ((sizes | ...) >> bits) == 0;
   }
-  HEDDLE_HD_FN constexpr void check() const {
+  // By value: of an object whose address is known nothing stays in registers.
+  template <class... I>
+  static HEDDLE_HD_FN constexpr void check(I... sizes) {
+    index_t const size[] = {sizes..., 1};
     index_t product = 1;
     for (std::size_t i = 0; i < rank(); ++i) {
-      HEDDLE_EXPECTS(size_[i] >= 0, "an extent must not be negative", i, size_[i]);
-      HEDDLE_EXPECTS(static_extent(i) == dynamic || size_[i] == static_extent(i), "a size must equal the static extent",
-                     i, size_[i], static_extent(i));
-      if (size_[i] == 0) continue;
-      HEDDLE_EXPECTS(product_fits(product, size_[i]), "the product of extents must be below 2^63", i, size_[i],
-                     product);
-      product *= size_[i];
+      HEDDLE_EXPECTS(size[i] >= 0, "an extent must not be negative", i, size[i]);
+      HEDDLE_EXPECTS(static_extent(i) == dynamic || size[i] == static_extent(i), "a size must equal the static extent",
+                     i, size[i], static_extent(i));
+      if (size[i] == 0) continue;
+      HEDDLE_EXPECTS(product_fits(product, size[i]), "the product of extents must be below 2^63", i, size[i], product);
+      product *= size[i];
     }
   }
 

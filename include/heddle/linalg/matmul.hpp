@@ -80,20 +80,10 @@ struct matmul_fn {
     if constexpr (!fits) {
       return;
     } else if constexpr (A::rank() == 2) {
-      (*this)(exec, as_batch(a), as_batch(b), as_batch(c), options, epilogue);
+      submit(exec, as_batch<typename A::value_type const>(a), as_batch<typename B::value_type const>(b),
+             as_batch<typename C::element_type>(c), options, epilogue);
     } else {
-      HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(0) == c.extent(0), "matmul: batch extents must agree",
-                     a.extent(0), b.extent(0), c.extent(0));
-      HEDDLE_EXPECTS(a.extent(1) == c.extent(1), "matmul: a and c must have the same rows", a.extent(1), c.extent(1));
-      HEDDLE_EXPECTS(b.extent(2) == c.extent(2), "matmul: b and c must have the same columns", b.extent(2),
-                     c.extent(2));
-      HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
-                     b.extent(1));
-      check_overlap(a, b, c);
-      check_factors<C>(options);
-      observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
-      if (c.size() != 0)
-        run_kernel<matmul_fn>(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
+      submit(exec, canonical_input(a), canonical_input(b), canonical(c), options, epilogue);
     }
   }
 
@@ -107,7 +97,9 @@ struct matmul_fn {
     HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(1) == c.extent(1) && a.extent(1) == b.extent(0),
                    "matmul: a [m, k] times b [k, n] gives c [m, n]", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
                    c.extent(0), c.extent(1));
-    HEDDLE_EXPECTS(!linalg::detail::surely_overlap(as_batch(a), as_batch(c)), "matmul: c must not overlap a");
+    auto const rows = as_batch<typename A::value_type const>(a);
+    auto const to = as_batch<typename C::element_type>(c);
+    HEDDLE_EXPECTS(!linalg::detail::surely_overlap(rows, to), "matmul: c must not overlap a");
     HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1));
     check_factors<C>(options);
     observed_span<E> const scope(exec, [&] {
@@ -116,11 +108,26 @@ struct matmul_fn {
                   .bytes = element_bytes(a, c) + b.bytes(),
                   .flops = 2 * c.size() * a.extent(1)};
     });
-    if (c.size() != 0)
-      run_kernel<matmul_fn>(exec, canonical_input(as_batch(a)), b, canonical(as_batch(c)), options, epilogue);
+    if (c.size() != 0) run_kernel<matmul_fn>(exec, rows, b, to, options, epilogue);
   }
 
  private:
+  /// A batch, in the views that kernels are instantiated with. They are made once and not copied: a copy of numbers
+  /// that were just written waits for them, as long as a register tile of a small product takes.
+  template <class E, class A, class B, class C, class Epilogue>
+  static HEDDLE_FN void submit(E& exec, A const& a, B const& b, C const& c, matmul_options const& options,
+                               Epilogue const& epilogue) {
+    HEDDLE_EXPECTS(a.extent(0) == c.extent(0) && b.extent(0) == c.extent(0), "matmul: batch extents must agree",
+                   a.extent(0), b.extent(0), c.extent(0));
+    HEDDLE_EXPECTS(a.extent(1) == c.extent(1), "matmul: a and c must have the same rows", a.extent(1), c.extent(1));
+    HEDDLE_EXPECTS(b.extent(2) == c.extent(2), "matmul: b and c must have the same columns", b.extent(2), c.extent(2));
+    HEDDLE_EXPECTS(a.extent(2) == b.extent(1), "matmul: the columns of a must be the rows of b", a.extent(2),
+                   b.extent(1));
+    check_overlap(a, b, c);
+    check_factors<C>(options);
+    observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
+    if (c.size() != 0) run_kernel<matmul_fn>(exec, a, b, c, options, epilogue);
+  }
   template <class C>
   static HEDDLE_FN void check_factors(matmul_options const& options) {
     if constexpr (std::integral<typename C::value_type>) {
@@ -129,10 +136,9 @@ struct matmul_fn {
                      "matmul: alpha and beta of a product in integers are whole numbers of 32 bits");
     }
   }
-  template <matrix_view V>
+  template <class T, matrix_view V>
   static HEDDLE_FN auto as_batch(V const& v) {
-    return view<typename V::element_type, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)), 0,
-                                                                v.stride(0), v.stride(1));
+    return view<T, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)), 0, v.stride(0), v.stride(1));
   }
   template <class A, class B, class C>
   static HEDDLE_FN void check_overlap(A const& a, B const& b, C const& c) {

@@ -198,7 +198,7 @@ HEDDLE_FN void run_panels(chunk_work<I> const& w, O const& out, index_t row, ind
                           block_pair<typename I::number>& pair, next_block<typename I::element> const& after) {
   using T = typename I::number;
   index_t const mr = w.plan.mr, nr = w.plan.nr;
-  strip_of_panels<T> s{mr, nr, w.plan.tiles, col, columns, w.sums, {nullptr, out.c_row}};
+  strip_of_panels<T> s{mr, nr, w.plan.tiles, col, columns, panel_steps, w.sums, {nullptr, out.c_row}};
   if constexpr (std::is_same_v<decltype(out.c), T*>)
     if (out.direct() && w.in.chains().count() == 1) s.c.at = out.c + row * out.c_row + col;
   w.sum_pieces([&](I const& part, index_t piece, T const* rows, T* sums) {

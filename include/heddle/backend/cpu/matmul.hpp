@@ -4,6 +4,7 @@
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
+#include <heddle/backend/cpu/matmul_panels.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
 #include <heddle/backend/cpu/matmul_types.hpp>
@@ -29,6 +30,8 @@ struct matmul_plan {
 inline constexpr index_t l2_budget_bytes = 448 * 1024, shared_budget_bytes = 16 * 1024 * 1024;
 /// b is read in place below this size: it then stays in the L2 cache by itself.
 inline constexpr index_t in_place_bytes = 1024 * 1024;
+/// Above this many rows and this size, b is packed while it is used: below, caches bring what is asked for in time.
+inline constexpr index_t panel_rows = 48, panel_bytes = 12 * 1024 * 1024;
 /// Rows of a that are packed before bands of them are multiplied.
 inline constexpr index_t band_budget_bytes = 4 * 1024 * 1024;
 
@@ -47,8 +50,9 @@ HEDDLE_FN matmul_plan plan_matmul(I const& in, index_t mr, index_t nr, int worke
   // Packed rows of a part fit the L2 cache beside a panel of b; parts come in multiples of the workers.
   index_t const most = l2_budget_bytes / (depth * size * mr);
   index_t const least_parts = (row_tiles + (most < 1 ? 1 : most) - 1) / (most < 1 ? 1 : most);
-  plan.row_parts = workers == 1 ? least_parts : round_up(least_parts, workers) * 2;
-  if (plan.row_parts > row_tiles) plan.row_parts = row_tiles;
+  plan.row_parts = workers > 1               ? even_parts(row_tiles, least_parts, workers)
+                   : least_parts < row_tiles ? least_parts
+                                             : row_tiles;
   plan.part_tiles = (row_tiles + plan.row_parts - 1) / plan.row_parts;
   index_t const panels = (plan.chunk + nr - 1) / nr;
   if (plan.row_parts < 2 * workers && workers > 1)
@@ -203,6 +207,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   bool const streams = wide && b_bytes > in_place_bytes && in.m <= streamed_rows && readable(in.b_step, in.b_column);
   if (in.m <= few_rows && !(streams && same && in.m > 1 && in.b_column == 1) && readable(in.b_step, in.b_column))
     return submit_few_rows(exec, in, out);
+  if (streams && same && in.b_column == 1 && in.m > panel_rows && b_bytes > panel_bytes)
+    return submit_panels(exec, in, out, row_bands{0, in.m, 1});
   if (streams) return submit_streamed(exec, in, out, row_bands{0, in.m, 1});
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;

@@ -21,19 +21,20 @@ struct direct_plan {
 
 namespace detail {
 
-/// One register tile: `rows` rows of a and `columns` columns of b, to lines of `to` that are `pitch` apart.
+/// Register tiles that lie together: `tall` of them, of `rows` rows each, then `low` with a row less, by `columns`
+/// columns, cut at multiples of nr. Their sums go to lines of `to` that are `pitch` apart.
 template <class T>
-struct direct_tile {
+struct direct_tiles {
   static constexpr index_t size = largest_tile_bytes / static_cast<index_t>(sizeof(T));
 
   T const* a;
   T const* b;
   T* to;
   index_t a_row, a_step, b_step, pitch, depth;
-  index_t rows, columns;
-  char const* ahead;        ///< asked for meanwhile, a line of memory at every step
-  index_t ahead_step;       ///< bytes from one to the next
-  index_t merges = 0;       ///< sums that are added at the end, on the left, `size` apart downwards
+  index_t b_apart;  ///< between the columns of two tiles
+  index_t rows, tall, low, columns;
+  bool asks;                ///< for the next rows of a meanwhile, a line of memory at every step
+  index_t merges = 0;       ///< sums of one tile that are added at the end, on the left, `size` apart downwards
   T const* left = nullptr;  ///< the first of them
   index_t left_pitch = 0;
 };
@@ -76,35 +77,69 @@ HEDDLE_SHIM void add_rows(std::integer_sequence<int, X...>, T const* from, index
    ...);
 }
 
-/// The sums of a register tile of Nv vectors of columns, the last one perhaps filled in part.
-template <class T, int Nv>
+/// What the loop over the steps of one register tile needs.
+template <class T>
+struct direct_place {
+  T const* a;
+  T const* b;
+  T* to;
+  index_t columns;    ///< of this tile
+  char const* ahead;  ///< asked for meanwhile
+  index_t ahead_step;
+};
+
+/// The sums of register tiles, in one function: a call and its return take as long as two or three steps.
+template <class T>
 struct direct_body {
   template <class Isa>
-  HEDDLE_SHIM void operator()(Isa, direct_tile<T> const& x) const {
-    if constexpr (!is_fallback<Isa>()) pick<Isa, register_tile<Isa, T>::mr>(x);
+  HEDDLE_SHIM void operator()(Isa, direct_tiles<T> const& x) const {
+    if constexpr (!is_fallback<Isa>()) {
+      T const* a = x.a;
+      T* to = x.to;
+      index_t rows = x.rows, count = x.tall;
+      for (int height = 0; height < 2; ++height, --rows, count = x.low) {
+        if (count > 0) pick<Isa, register_tile<Isa, T>::mr>(x, a, to, rows, count, height == 0 && x.low > 0);
+        a += count * rows * x.a_row, to += count * rows * x.pitch;
+      }
+    }
   }
 
  private:
   template <class Isa, int Rows>
-  HEDDLE_SHIM void pick(direct_tile<T> const& x) const {
+  HEDDLE_SHIM void pick(direct_tiles<T> const& x, T const* a, T* to, index_t rows, index_t count, bool more) const {
     if constexpr (Rows > 1)
-      if (x.rows < Rows) return pick<Isa, Rows - 1>(x);
-    // A mask costs nothing in registers of 64 bytes, and narrower ones have few forms.
-    if constexpr (Isa::register_bytes < 64)
-      if (x.columns == Nv * register_tile<Isa, T>::lanes) return run<Isa, Rows, false>(x);
-    run<Isa, Rows, true>(x);
+      if (rows < Rows) return pick<Isa, Rows - 1>(x, a, to, rows, count, more);
+    using tile = register_tile<Isa, T>;
+    for (; count > 0; --count, a += Rows * x.a_row, to += Rows * x.pitch) {
+      T const* const next = count > 1 || more ? a + Rows * x.a_row : a;
+      direct_place<T> at{a, x.b, to, x.columns, reinterpret_cast<char const*>(next), x.asks ? 64 : 0};
+      for (; 2 * at.columns > tile::nr; at.columns -= tile::nr, at.b += x.b_apart, at.to += tile::nr) {
+        run<Isa, Rows, tile::nv>(x, at);
+        at.ahead = reinterpret_cast<char const*>(a), at.ahead_step = 0;
+      }
+      if (at.columns > 0) run<Isa, Rows, 1>(x, at);
+    }
   }
-  template <class Isa, int Rows, bool Part>
-  HEDDLE_SHIM void run(direct_tile<T> const& x) const {
+  template <class Isa, int Rows, int Nv>
+  HEDDLE_SHIM void run(direct_tiles<T> const& x, direct_place<T> const& at) const {
+    // A mask costs little in registers of 64 bytes, and narrower ones have few forms.
+    if constexpr (Isa::register_bytes < 64)
+      if (at.columns >= Nv * register_tile<Isa, T>::lanes) return run<Isa, Rows, Nv, false>(x, at);
+    run<Isa, Rows, Nv, true>(x, at);
+  }
+  template <class Isa, int Rows, int Nv, bool Part>
+  HEDDLE_SHIM void run(direct_tiles<T> const& x, direct_place<T> const& at) const {
     using V = typename register_tile<Isa, T>::vector;
     using all = std::make_integer_sequence<int, Rows * Nv>;
+    constexpr index_t width = V::width;
     V acc[Rows * Nv];
     clear(all{}, acc);
-    pointers_to<T, Rows> a(x.a, x.a_row);
-    T const* b = x.b;
-    index_t const last = x.columns - (Nv - 1) * V::width, apart = x.a_row, step = x.a_step, b_step = x.b_step;
-    char const* ahead = x.ahead;
-    index_t const ahead_step = x.ahead_step;
+    index_t const apart = fresh(x.a_row), step = fresh(x.a_step), b_step = fresh(x.b_step);
+    pointers_to<T, Rows> a(at.a, apart);
+    T const* b = at.b;
+    index_t const behind = at.columns - (Nv - 1) * width, last = fresh(behind < width ? behind : width);
+    index_t const ahead_step = fresh(at.ahead_step);
+    char const* ahead = at.ahead;
     for (index_t d = x.depth; d > 0; --d, b += b_step, a.advance(step), ahead += ahead_step) {
       __builtin_prefetch(ahead);
       V right[Nv];
@@ -112,34 +147,26 @@ struct direct_body {
       direct_step<Nv>(all{}, acc, a, apart, right);
     }
     for (index_t i = 0; i < x.merges; ++i) add_rows<Part, Nv>(all{}, x.left - i * x.size, x.left_pitch, last, acc);
-    store_rows<Part, Nv>(all{}, acc, x.to, x.pitch, last);
+    store_rows<Part, Nv>(all{}, acc, at.to, fresh(x.pitch), last);
   }
 };
 
-template <class T>
-HEDDLE_FN void run_direct_tile(direct_tile<T> const& x, index_t nr) {
-  if (2 * x.columns > nr)
-    dispatch_isa(direct_body<T, 2>{}, x);
-  else
-    dispatch_isa(direct_body<T, 1>{}, x);
-}
-
-/// The same where k is cut into leaves: those that wait for their right neighbour lie in scratch.
+/// One register tile whose k is cut into leaves: those that wait for their right neighbour lie in scratch.
 template <class I, class T>
-HEDDLE_FN void run_direct_leaves(I const& in, direct_tile<T> const& x, index_t nr) {
-  constexpr index_t levels = 7, size = direct_tile<T>::size;  // for 64 leaves
+HEDDLE_FN void run_direct_leaves(I const& in, direct_tiles<T> const& x, index_t nr) {
+  constexpr index_t levels = 7, size = direct_tiles<T>::size;  // for 64 leaves
   alignas(64) T waiting[levels * size];
   index_t const leaves = in.chains().count();
   tree_accumulate tree(leaves, 0, leaves);
   for (index_t leaf = 0; leaf < leaves; ++leaf) {
     part const at = in.chains().at(leaf);
     index_t const slot = tree.next_slot();
-    direct_tile<T> mine = x;
+    direct_tiles<T> mine = x;
     mine.a += at.offset * x.a_step, mine.b += at.offset * x.b_step, mine.depth = at.size;
     mine.merges = tree.push(), mine.left_pitch = nr;
     mine.left = mine.merges > 0 ? waiting + (slot - 1) * size : nullptr;
     if (leaf + 1 < leaves) mine.to = waiting + (slot - mine.merges) * size, mine.pitch = nr;
-    run_direct_tile(mine, nr);
+    dispatch_isa(direct_body<T>{}, mine);
   }
 }
 
@@ -151,47 +178,73 @@ struct columns_of_b {
   index_t step;   ///< between two steps of k
 };
 
+/// The register tiles of one part of the rows and one of the columns, one after the other: what stands between sums
+/// and c, or between leaves, waits in a tile of scratch.
+template <class I, class O>
+HEDDLE_FN void run_tile_by_tile(I const& in, O const& out, direct_plan const& plan,
+                                columns_of_b<typename I::number> const& b, part const& rows, part const& columns,
+                                direct_tiles<typename I::number> const& all) {
+  using T = typename I::number;
+  alignas(64) T tile[direct_tiles<T>::size];
+  bool const whole = in.chains().count() == 1;
+  for (index_t r = 0; r < rows.size; ++r) {
+    index_t const lower = r < all.tall ? 0 : r - all.tall,
+                  row = r * all.rows - lower;  // rows of `all` before this tile
+    for (index_t c = columns.offset; c < columns.end(); ++c) {
+      index_t const col = c * plan.nr;
+      direct_tiles<T> x = all;
+      x.a += row * in.a_row, x.b = b.from + c * b.apart, x.rows -= r < all.tall ? 0 : 1, x.tall = 1, x.low = 0;
+      x.columns = in.n - col < plan.nr ? in.n - col : plan.nr, x.asks = false;
+      if (all.to)
+        x.to += row * x.pitch + (c - columns.offset) * plan.nr;
+      else
+        x.to = tile, x.pitch = plan.nr;
+      if (whole)
+        dispatch_isa(direct_body<T>{}, x);
+      else
+        run_direct_leaves(in, x, plan.nr);
+      index_t const first = (x.a - in.a) / in.a_row;
+      if (!all.to) dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, first, x.rows, col, x.columns);
+    }
+  }
+}
+
 /// The register tiles of one part of the rows and one of the columns.
 template <class I, class O>
 HEDDLE_FN void run_direct(I const& in, O const& out, direct_plan const& plan, columns_of_b<typename I::number> const& b,
                           part const& rows, part const& columns) {
   using T = typename I::number;
-  alignas(64) T tile[largest_tile_bytes / static_cast<index_t>(sizeof(T))];
-  bool const whole = in.chains().count() == 1;
-  bool direct = false;
-  if constexpr (std::is_same_v<decltype(out.c), T*>) direct = out.direct();
+  // As balanced_part cuts them: the first tiles have a row more.
+  index_t const low = in.m / plan.row_tiles, taller = in.m - low * plan.row_tiles;
+  index_t const tall = taller < rows.offset ? 0 : taller < rows.end() ? taller - rows.offset : rows.size;
+  // A branch, so that where all rows begin nothing waits for the division.
+  index_t row = 0;
+  if (rows.offset > 0) row = rows.offset * low + (rows.offset < taller ? rows.offset : taller);
+  index_t const col = columns.offset * plan.nr;
+  index_t const col_end = columns.end() * plan.nr;
+  T* to = nullptr;
+  if constexpr (std::is_same_v<decltype(out.c), T*>)
+    if (out.direct()) to = out.c + row * out.c_row + col;
   // One line at every step asks for all of the next rows, where these and the present ones fit the L1 cache.
   bool const gapless = in.a_step == 1 && in.a_row == in.k && in.k <= 512;
-  for (index_t r = rows.offset; r < rows.end(); ++r) {
-    part const lines = balanced_part(in.m, plan.row_tiles, r);
-    T const* const next_rows = in.a + (r + 1 < rows.end() ? lines.end() : lines.offset) * in.a_row;
-    for (index_t c = columns.offset; c < columns.end(); ++c) {
-      index_t const col = c * plan.nr, width = in.n - col < plan.nr ? in.n - col : plan.nr;
-      T* to = tile;
-      index_t pitch = plan.nr;
-      if constexpr (std::is_same_v<decltype(out.c), T*>)
-        if (direct) to = out.c + lines.offset * out.c_row + col, pitch = out.c_row;
-      bool const asks = gapless && c == columns.offset;
-      direct_tile<T> const x{in.a + lines.offset * in.a_row,
-                             b.from + c * b.apart,
-                             to,
-                             in.a_row,
-                             in.a_step,
-                             b.step,
-                             pitch,
-                             in.k,
-                             lines.size,
-                             width,
-                             reinterpret_cast<char const*>(next_rows),
-                             asks ? 64 : 0};
-      if (whole)
-        run_direct_tile(x, plan.nr);
-      else
-        run_direct_leaves(in, x, plan.nr);
-      if (!direct)
-        dispatch_isa(store_body{}, out, static_cast<T const*>(tile), plan.nr, lines.offset, lines.size, col, width);
-    }
-  }
+  direct_tiles<T> const x{in.a + row * in.a_row,
+                          b.from + columns.offset * b.apart,
+                          to,
+                          in.a_row,
+                          in.a_step,
+                          b.step,
+                          out.c_row,
+                          in.k,
+                          b.apart,
+                          low + 1,
+                          tall,
+                          rows.size - tall,
+                          (col_end < in.n ? col_end : in.n) - col,
+                          gapless};
+  if (to != nullptr && in.chains().count() == 1)
+    dispatch_isa(direct_body<T>{}, x);
+  else
+    run_tile_by_tile(in, out, plan, b, rows, columns, x);
 }
 
 }  // namespace detail
@@ -237,6 +290,12 @@ HEDDLE_FN void submit_direct(E& exec, I const& in, O const& out) {
   dispatch_isa(detail::tile_size_body{}, T{}, &mr, &nr);
   direct_plan const plan = plan_direct(in, out, mr, nr, exec.concurrency());
   auto const submit = [&](detail::columns_of_b<T> const& b) {
+    // What is over when the call returns needs no copies, which take as long as a tile of a small product.
+    if constexpr (immediate_executor<E>)
+      if (plan.row_parts * plan.column_parts == 1)
+        return exec.for_each_tile(1, [&](index_t, int) {
+          detail::run_direct(in, out, plan, b, part{0, plan.row_tiles}, part{0, plan.column_tiles});
+        });
     exec.for_each_tile(plan.row_parts * plan.column_parts, [=](index_t tile, int) {
       detail::run_direct(in, out, plan, b, balanced_part(plan.row_tiles, plan.row_parts, tile / plan.column_parts),
                          balanced_part(plan.column_tiles, plan.column_parts, tile % plan.column_parts));

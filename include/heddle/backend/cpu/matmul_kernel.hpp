@@ -24,6 +24,20 @@ inline constexpr index_t short_depth = 64;
 /// The multiple of `step` at or above x.
 HEDDLE_FN constexpr index_t round_up(index_t x, index_t step) { return (x + step - 1) / step * step; }
 
+/// Parts that `tiles` are dealt out in, at least `least`. Every worker takes as many parts as the others, and of up to
+/// eight each the most, so that one that is late is helped, which give the first worker no more tiles than fewer would.
+HEDDLE_FN constexpr index_t even_parts(index_t tiles, index_t least, index_t workers) {
+  index_t best = 0, most = 0;
+  for (index_t each = 1; each <= 8; ++each) {
+    index_t const parts = each * workers, rest = tiles % parts,
+                  mine = tiles / parts * each + (rest < each ? rest : each);
+    if (parts < least || (best > 0 && (parts > tiles || mine > most))) continue;
+    best = parts, most = mine;
+  }
+  if (best == 0) best = round_up(least, workers);
+  return best < tiles ? best : tiles;
+}
+
 /// The inputs of one product as kernels see them: raw pointers and 64-bit strides.
 template <class A>
 struct inputs {
@@ -71,6 +85,16 @@ struct register_tile {
 inline constexpr index_t largest_tile_bytes = 14 * 2 * 64;
 
 namespace detail {
+
+/// A value about which the compiler knows nothing: what follows from it is computed where it is used, not kept from
+/// loop to loop in registers that the sums need.
+template <class X>
+HEDDLE_SHIM X fresh(X x) {
+#if !defined(__CUDA_ARCH__)
+  asm volatile("" : "+r"(x));
+#endif
+  return x;
+}
 
 /// The register tile in use.
 struct tile_size_body {

@@ -296,6 +296,19 @@ HEDDLE_FN void run_strip(I const& in, O const& out, stream_plan const& all, part
 
 }  // namespace detail
 
+/// Packs the rows of some bands, `tiles` register tiles of `size` elements each.
+template <class E, class I>
+HEDDLE_FN void submit_band_packing(E& exec, I const& in, row_bands const& bands, index_t mr, index_t tiles,
+                                   typename I::number* rows, index_t size) {
+  exec.for_each_tile(bands.count * tiles, [=](index_t i, int) {
+    part const band = bands[i / tiles];
+    index_t const t = i % tiles;
+    if (t * mr >= band.size) return;  // a shorter band may have a tile less
+    part const r = row_tile(band.size, mr, t);
+    detail::pack_rows(in, mr, rows + i * size, band.offset + r.offset, band.offset + r.offset + r.size);
+  });
+}
+
 /// Submits the rows of some bands. Their rows of a are packed first.
 template <class E, class I, class O>
 HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out, row_bands const& bands) {
@@ -313,13 +326,7 @@ HEDDLE_FN void submit_streamed(E& exec, I const& in, O const& out, row_bands con
   T* const rows = frame.template take<T>(bands.count * plan.tiles * rows_size);
   T* const sums = frame.template take<T>(workers * sums_size);
   T* const blocks = frame.template take<T>(workers * block_size);
-  exec.for_each_tile(bands.count * plan.tiles, [=](index_t i, int) {
-    part const band = bands[i / plan.tiles];
-    index_t const t = i % plan.tiles;
-    if (t * mr >= band.size) return;  // a shorter band may have a tile less
-    part const r = row_tile(band.size, mr, t);
-    detail::pack_rows(in, mr, rows + i * rows_size, band.offset + r.offset, band.offset + r.offset + r.size);
-  });
+  submit_band_packing(exec, in, bands, mr, plan.tiles, rows, rows_size);
   index_t const strips = (in.n + plan.strip - 1) / plan.strip;
   exec.for_each_tile(bands.count * strips, [=](index_t i, int worker) {
     index_t const band = i / strips;
