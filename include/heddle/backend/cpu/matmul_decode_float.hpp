@@ -148,8 +148,7 @@ HEDDLE_FN void submit_float_decode(E& exec, I const& in, O const& out) {
   scratch_frame<E> frame(exec);
   T* const rows = frame.template take<T>(in.m * round_up(in.k, float_decode_steps));
   T* const sums = frame.template take<T>(workers * sums_size);
-  exec.for_each_tile(in.m,
-                     [=](index_t r, int) { detail::lay_out_row(in, r, rows + r * float_decode_steps); });
+  exec.for_each_tile(in.m, [=](index_t r, int) { detail::lay_out_row(in, r, rows + r * float_decode_steps); });
   exec.for_each_tile((in.n + strip - 1) / strip, [=](index_t i, int worker) {
     index_t const col = i * strip, columns = in.n - col < strip ? in.n - col : strip;
     T* const mine = sums + worker * sums_size;

@@ -93,8 +93,8 @@ HEDDLE_FN void sum_packed_piece(word_sizes const& s, decode_tiles const& a, std:
       T const* start = to;
       index_t pitch = s.nr;
       if (d == 0) start = starts && from == 0 ? reinterpret_cast<T const*>(panel) : nullptr, pitch = 0;
-      word_product<P> const x{a.words + t * s.tile + (from + d) * tile_rows(r.size, s.mr), r.size, b, now, start, to,
-                              s.nr};
+      word_product<P> const x{
+          a.words + t * s.tile + (from + d) * tile_rows(r.size, s.mr), r.size, b, now, start, to, s.nr};
       char const* const behind = reinterpret_cast<char const*>(b);
       index_t const apart = line / a.tiles, ahead = a.tiles > 1 ? now * (line + t * apart) : decode_ahead_bytes;
       dispatch_isa(packed_pass_body<P>{}, packed_pass<P>{x, pitch, behind + ahead, apart});
