@@ -12,7 +12,7 @@ namespace cpu {
 
 /// Steps of k and panels that are packed at once: two such blocks stay in the L2 cache beside the packed rows, and what
 /// is read of one line of b is long enough for DRAM.
-inline constexpr index_t panel_steps = 512, panels_at_once = 4;
+inline constexpr index_t panel_steps = 1024, panels_at_once = 2;
 
 namespace detail {
 
@@ -32,17 +32,15 @@ struct later_block {
   index_t apart, run, pieces;
   index_t at;  ///< the piece of the line that comes first
 
-  /// One of `shares` parts. The first has none: what is asked for first arrives meanwhile.
+  /// One of `shares` parts. The first one asks for what the second one packs first: a pass later it is there.
   HEDDLE_FN later_block share_of(index_t share, index_t shares, index_t nr) const {
-    if (share == 0 || pieces == 0) return {from, to, apart, run, 0, 0};
+    if (share == 0 || pieces == 0) {
+      index_t const first = distance * run < pieces ? distance * run : pieces;
+      return {from, nullptr, apart, run, to ? first : 0, 0};
+    }
     part const mine = balanced_part(pieces, shares - 1, share - 1);
     index_t const line = mine.offset / run;
     return {from + line * apart, to ? to + line * nr : nullptr, apart, run, mine.size, mine.offset % run};
-  }
-  HEDDLE_FN void ask_first(index_t nr) const {
-    for (index_t i = 0; i < distance * run && i < pieces; ++i)
-      for (index_t j = 0; j < nr; j += 64 / static_cast<index_t>(sizeof(B)))
-        __builtin_prefetch(from + i / run * apart + i % run * nr + j, 0, 2);
   }
 };
 
@@ -182,7 +180,6 @@ HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const
                                   run,
                                   (adjacent ? next.steps : nr * next.panels) * run,
                                   0};
-    if (packs) later.ask_first(nr);
     for (index_t p = 0; p < s.panels(); ++p)
       for (index_t t = 0; t < s.tiles; ++t) {
         heddle::part const r = row_tile(in.m, s.mr, t);
