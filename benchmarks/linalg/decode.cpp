@@ -3,13 +3,15 @@
 /// @file
 /// Products of 1 to 16 rows with weights that no cache holds: bytes of weights per second over what the machine allows,
 /// the lesser of its cold read bandwidth and of the rate at which that many rows of products can be computed. Weights
-/// are 4096 x 4096, [k, n], used in turns so that 1 GiB goes by between two uses of one.
+/// are 4096 x 4096, [k, n], used in turns so that 1 GiB goes by between two uses of one; those of bf16 and bytes are
+/// packed once beforehand, as weights that stay are, and measured as they are stored too.
 ///
 /// Usage: bench_linalg_decode [--quick]
 
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/packed_operand.hpp>
 
 #include <support/ceilings.hpp>
 #include <support/timing.hpp>
@@ -76,24 +78,52 @@ struct memory_ceiling {
   }
 };
 
-template <class T>
+/// Weights as they are stored, or packed once as those that are used again are.
+template <class T, bool Packed>
+struct weight_set {
+  std::size_t bytes = static_cast<std::size_t>(side * side) * sizeof(T), count;
+  std::vector<std::vector<T>> stored;
+  std::vector<packed_operand<T>> packed;
+
+  explicit weight_set(threads_executor& exec) : count((quick ? std::size_t{1} << 28 : std::size_t{1} << 30) / bytes) {
+    for (std::size_t i = 0; i < count; ++i) {
+      stored.emplace_back(bytes / sizeof(T), T(1));
+      if constexpr (Packed) {
+        index_t const size = packed_operand_bytes<T>(exec, side, side);
+        std::vector<T> memory(static_cast<std::size_t>(size + 64) / sizeof(T));
+        auto* const at = reinterpret_cast<unsigned char*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) &
+                                                          ~std::uintptr_t{63});
+        packed.push_back(pack(exec, of(stored[i]), view<unsigned char, 1>(at, dims<1>(size))));
+        stored[i].swap(memory);
+      }
+    }
+  }
+  static view<T const, 2> of(std::vector<T> const& x) { return {x.data(), dims<2>(side, side)}; }
+  auto operator[](std::size_t i) const {
+    if constexpr (Packed)
+      return packed[i % count];
+    else
+      return of(stored[i % count]);
+  }
+};
+
+template <class T, bool Packed>
 void measure(threads_executor& exec, memory_ceiling& read) {
   using out = typename types<T>::out;
-  std::size_t const bytes = static_cast<std::size_t>(side * side) * sizeof(T);
-  std::size_t const copies = (quick ? std::size_t{1} << 28 : std::size_t{1} << 30) / bytes;
-  std::vector<std::vector<T>> weights(copies, std::vector<T>(static_cast<std::size_t>(side * side), T(1)));
+  weight_set<T, Packed> const weights(exec);
   double const peak = compute_peak<T>(exec);
+  char const* const kind = Packed || sizeof(T) == 4 ? "decode" : "decode_unpacked";
   int turn = 0;
   for (index_t const m : {1, 4, 8, 16}) {
     std::vector<T> a(static_cast<std::size_t>(m * side), T(1));
     std::vector<out> c(static_cast<std::size_t>(m * side));
     std::vector<double> rates, reads;
     for (std::size_t i = 0; i < (quick ? 9 : 32); ++i, ++turn) {
+      auto const b = weights[static_cast<std::size_t>(turn)];
       double const start = bench::now(bench::watch_for(exec.concurrency()));
-      matmul(exec, view<T const, 2>(a.data(), dims<2>(m, side)),
-             view<T const, 2>(weights[static_cast<std::size_t>(turn) % copies].data(), dims<2>(side, side)),
-             view<out, 2>(c.data(), dims<2>(m, side)));
-      rates.push_back(static_cast<double>(bytes) / (bench::now(bench::watch_for(exec.concurrency())) - start));
+      matmul(exec, view<T const, 2>(a.data(), dims<2>(m, side)), b, view<out, 2>(c.data(), dims<2>(m, side)));
+      double const seconds = bench::now(bench::watch_for(exec.concurrency())) - start;
+      rates.push_back(static_cast<double>(weights.bytes) / seconds);
       reads.push_back(read(turn));
     }
     for (out const x : c)
@@ -101,10 +131,12 @@ void measure(threads_executor& exec, memory_ceiling& read) {
     double const bandwidth = bench::median(reads);
     double const computed = peak / (2.0 * static_cast<double>(m)) * static_cast<double>(sizeof(T));
     double const rate = bench::median(rates), bound = std::min(bandwidth, computed);
-    std::printf("%-4s m %2d t%d  %5.1f GB/s, read %5.1f, computable %6.1f\n", types<T>::name, static_cast<int>(m),
-                exec.concurrency(), rate * 1e-9, bandwidth * 1e-9, computed * 1e-9);
-    std::printf("evidence matmul.decode.%s.m%d.t%d %.3f ratio\n", types<T>::name, static_cast<int>(m),
+    std::printf("%-4s %-8s m %2d t%d  %5.1f GB/s, read %5.1f, computable %6.1f\n", types<T>::name,
+                Packed ? "packed" : "stored", static_cast<int>(m), exec.concurrency(), rate * 1e-9, bandwidth * 1e-9,
+                computed * 1e-9);
+    std::printf("evidence matmul.%s.%s.m%d.t%d %.3f ratio\n", kind, types<T>::name, static_cast<int>(m),
                 exec.concurrency(), rate / bound);
+    std::fflush(stdout);
   }
 }
 
@@ -115,8 +147,10 @@ int main(int count, char** arguments) {
   for (int threads = 1; threads <= 2; ++threads) {
     threads_executor exec(threads);
     memory_ceiling read(exec);
-    measure<float>(exec, read);
-    measure<bf16>(exec, read);
-    measure<std::int8_t>(exec, read);
+    measure<float, false>(exec, read);
+    measure<bf16, true>(exec, read);
+    measure<std::int8_t, true>(exec, read);
+    measure<bf16, false>(exec, read);
+    measure<std::int8_t, false>(exec, read);
   }
 }

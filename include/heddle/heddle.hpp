@@ -53,6 +53,8 @@
 #include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
 #include <heddle/backend/cpu/matmul_decode.hpp>
+#include <heddle/backend/cpu/matmul_decode_float.hpp>
+#include <heddle/backend/cpu/matmul_decode_packed.hpp>
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>

@@ -72,6 +72,10 @@ struct panel_product;
 template <class, class, int>
 struct panel_body;
 struct lines_ahead;
+template <class>
+struct float_decode;
+template <class>
+struct float_decode_body;
 template <class, class>
 struct panel_pass;
 template <class, class>
@@ -204,6 +208,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
   X(cpu::detail::chain_body<T>, T const*, T const*, index_t, index_t, T*, index_t) \
   X(cpu::detail::direct_body<T>, cpu::detail::direct_tiles<T>)                     \
   X(cpu::detail::add_body<T>, T const*, T*, index_t)                               \
+  X(cpu::detail::float_decode_body<T>, cpu::detail::float_decode<T>)               \
   X(cpu::detail::tile_size_body, T, index_t*, index_t*)                            \
   X(cpu::detail::panel_size_body, T, index_t, index_t*, index_t*, index_t*)
 #define HEDDLE_MATMUL_INPUTS(X, A, T)                                                          \

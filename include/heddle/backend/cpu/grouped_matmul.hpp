@@ -58,7 +58,7 @@ struct unit_scratch {
     index_t const few = (tiles < streamed_tiles ? tiles : streamed_tiles) * wide, many = tiles * narrow;
     sums = round_up(tree_slots(pieces, 0, pieces) * mr * (few > many ? few : many), beyond);
     block = round_up(blocked + 2 * nr * (blocked / 128) + beyond, 2 * beyond);
-    index_t const pair = 2 * panels_at_once * panel_size<T>(nr);
+    index_t const pair = 2 * panels_at_once * panel_size<T>(nr, panel_steps);
     if (block < pair) block = pair;
   }
   /// One register tile of packed rows over a piece of k.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/backend/cpu/matmul_decode_float.hpp>
 #include <heddle/backend/cpu/matmul_direct.hpp>
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
@@ -209,6 +210,8 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
     return submit_few_rows(exec, in, out);
   if (streams && same && in.b_column == 1 && in.m > panel_rows && b_bytes > panel_bytes)
     return submit_panels(exec, in, out, row_bands{0, in.m, 1});
+  if constexpr (std::is_same_v<decltype(in.b), typename I::number const*>)
+    if (streams && decodes_floats(in)) return submit_float_decode(exec, in, out);
   if (streams) return submit_streamed(exec, in, out, row_bands{0, in.m, 1});
   if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
     O turned = out;

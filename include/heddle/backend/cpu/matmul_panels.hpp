@@ -12,16 +12,16 @@ namespace cpu {
 
 /// Steps of k and panels that are packed at once: two such blocks stay in the L2 cache beside the packed rows, and what
 /// is read of one line of b is long enough for DRAM.
-inline constexpr index_t panel_steps = 512, panels_at_once = 4;
+inline constexpr index_t panel_steps = 1024, panels_at_once = 2;
 /// Shares of a product per worker, so that one that is late is helped.
 inline constexpr index_t panel_shares = 4;
 
 namespace detail {
 
-/// Elements of one packed panel of nr columns, with what packing may write past the end.
+/// Elements of `steps` rows of one packed panel of nr columns, with what packing may write past the end.
 template <class T>
-HEDDLE_FN constexpr index_t panel_size(index_t nr) {
-  return nr * panel_steps + 64 / static_cast<index_t>(sizeof(T));
+HEDDLE_FN constexpr index_t panel_size(index_t nr, index_t steps) {
+  return nr * steps + 64 / static_cast<index_t>(sizeof(T));
 }
 
 /// The block that comes next, in lines `apart` from one another, of `run` pieces of nr adjacent elements each.
@@ -30,21 +30,20 @@ struct later_block {
   static constexpr index_t distance = 8;  ///< lines that are asked for before they are read
 
   B const* from;
-  T* to;  ///< where piece p of line d is packed: to + p * panel_size + d * nr; null: lines are only asked for
+  T* to;  ///< where piece p of line d is packed: to + p * panel + d * nr; null: lines are only asked for
   index_t apart, run, pieces;
-  index_t at;  ///< the piece of the line that comes first
+  index_t at;     ///< the piece of the line that comes first
+  index_t panel;  ///< between two packed panels
 
-  /// One of `shares` parts. The first has none: what is asked for first arrives meanwhile.
+  /// One of `shares` parts. The first one asks for what the second one packs first: a pass later it is there.
   HEDDLE_FN later_block share_of(index_t share, index_t shares, index_t nr) const {
-    if (share == 0 || pieces == 0) return {from, to, apart, run, 0, 0};
+    if (share == 0 || pieces == 0) {
+      index_t const first = distance * run < pieces ? distance * run : pieces;
+      return {from, nullptr, apart, run, to ? first : 0, 0, panel};
+    }
     part const mine = balanced_part(pieces, shares - 1, share - 1);
     index_t const line = mine.offset / run;
-    return {from + line * apart, to ? to + line * nr : nullptr, apart, run, mine.size, mine.offset % run};
-  }
-  HEDDLE_FN void ask_first(index_t nr) const {
-    for (index_t i = 0; i < distance * run && i < pieces; ++i)
-      for (index_t j = 0; j < nr; j += 64 / static_cast<index_t>(sizeof(B)))
-        __builtin_prefetch(from + i / run * apart + i % run * nr + j, 0, 2);
+    return {from + line * apart, to ? to + line * nr : nullptr, apart, run, mine.size, mine.offset % run, panel};
   }
 };
 
@@ -96,7 +95,7 @@ struct panel_pass_body {
     char const* const wanted = reinterpret_cast<char const*>(from + (Pack ? next.distance * apart : 0));
     for (int i = 0; i < bytes; i += 64) __builtin_prefetch(wanted + i, 0, 2);
     if constexpr (Pack)
-      pack_piece<Tile>(std::make_integer_sequence<int, Tile::nv>{}, from, next.to + next.at * panel_size<T>(Tile::nr));
+      pack_piece<Tile>(std::make_integer_sequence<int, Tile::nv>{}, from, next.to + next.at * known->panel);
     --next.pieces;
     if (++next.at < known->run) return;
     next.at = 0, next.from += apart, next.to += Pack ? Tile::nr : 0;
@@ -168,7 +167,7 @@ HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const
                           next_block<typename I::element> const& after) {
   using T = typename I::number;
   using B = typename I::element;
-  index_t const nr = s.nr, passes = s.panels() * s.tiles, steps = s.steps, size = panel_size<T>(nr);
+  index_t const nr = s.nr, passes = s.panels() * s.tiles, steps = s.steps, size = panel_size<T>(nr, steps);
   bool const adjacent = in.b_column == 1;
   for (index_t k = 0; k < in.k || k == 0; k += steps) {
     I part = in;
@@ -185,8 +184,8 @@ HEDDLE_FN void sum_panels(I const& in, strip_of_panels<typename I::number> const
                                   adjacent ? in.b_step : in.b_column,
                                   run,
                                   (adjacent ? next.steps : nr * next.panels) * run,
-                                  0};
-    if (packs) later.ask_first(nr);
+                                  0,
+                                  size};
     for (index_t p = 0; p < s.panels(); ++p)
       for (index_t t = 0; t < s.tiles; ++t) {
         heddle::part const r = row_tile(in.m, s.mr, t);
@@ -284,12 +283,12 @@ HEDDLE_FN void submit_panels(E& exec, I const& in, O const& out, row_bands const
   index_t const tiles = (bands[0].size + mr - 1) / mr, workers = exec.concurrency();
   // A long k goes by in narrow blocks, which leave the packed rows their part of the L2 cache; under a short one all of
   // these are few, and what is read of a line of b is long.
-  bool const short_k = in.chains().longest() <= 2 * panel_steps;
-  index_t const steps = short_k ? panel_steps / 2 : panel_steps, at_once = short_k ? 8 : 2, all = round_up(in.n, nr);
+  bool const short_k = in.chains().longest() <= panel_steps;
+  index_t const steps = short_k ? panel_steps / 4 : panel_steps / 2, at_once = short_k ? 8 : 2, all = round_up(in.n, nr);
   index_t const strip = all < at_once * nr ? all : at_once * nr;
   index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = in.chains().count();
   index_t const sums_size = tree_slots(pieces, 0, pieces) * tiles * mr * strip;
-  index_t const block_size = at_once * detail::panel_size<T>(nr);
+  index_t const block_size = at_once * detail::panel_size<T>(nr, steps);
   scratch_frame<E> frame(exec);
   T* const rows = frame.template take<T>(bands.count * tiles * rows_size);
   T* const sums = frame.template take<T>(workers * sums_size);

@@ -13,6 +13,8 @@ namespace cpu {
 
 /// Rows up to which reading b once beats packing it for reuse.
 inline constexpr index_t streamed_rows = 256;
+/// Register tiles up to which each asks for a share of what comes next: all at once would be more than memory gives.
+inline constexpr index_t sharing_tiles = 8;
 
 /// How one product is streamed. Units: elements.
 struct stream_plan {
@@ -104,11 +106,13 @@ struct panel_product {
   index_t to_pitch;
 };
 
-/// What is asked for meanwhile: lines of memory, each as long as b's share of `run` steps.
+/// What is asked for meanwhile: lines of memory, each as long as b's share of `run` steps. Only every so many steps
+/// ask, after `wait` ones that don't.
 struct lines_ahead {
   char const* from;
   index_t apart;  ///< bytes between lines
   index_t run;
+  index_t every, wait;
 };
 
 /// The sums of a panel. B is the type that b has in memory. Kept to one panel: with a loop over panels around it the
@@ -146,10 +150,14 @@ struct panel_body {
     T const *a = x.rows, *b = x.columns;
     char const* line = ahead.from;
     index_t const step = x.step;
+    index_t wait = ahead.wait;
     for (index_t left = x.steps; left > 0; left -= ahead.run, line += ahead.apart) {
       char const* next = line;
       for (index_t i = left < ahead.run ? left : ahead.run; i > 0; --i, a += Tile::mr, b += step, next += bytes) {
-        for (int at = 0; at < bytes; at += 64) __builtin_prefetch(next + at, 0, 2);
+        if (--wait < 0) {
+          for (int at = 0; at < bytes; at += 64) __builtin_prefetch(next + at, 0, 2);
+          wait += ahead.every;
+        }
         V right[Nv];
         load_vectors(std::make_integer_sequence<int, Nv>{}, b, right);
         multiply_step<Tile>(all{}, acc, a, right);
@@ -173,10 +181,10 @@ HEDDLE_FN block_ahead block_after(I const& in, stream_plan const& plan, index_t 
   char const* const from = reinterpret_cast<char const*>(in.b + next * in.b_step + col * in.b_column);
   if (plan.along_columns) {
     index_t const apart = in.b_step * size;
-    return {{from, apart, panels}, (plan.steps + panels - 1) / panels * apart};
+    return {{from, apart, panels, 1, 0}, (plan.steps + panels - 1) / panels * apart};
   }
   index_t const apart = in.b_column * size, run = plan.steps / plan.nr;
-  return {{from, apart, run > 0 ? run : 1}, plan.nr * apart};
+  return {{from, apart, run > 0 ? run : 1, 1, 0}, plan.nr * apart};
 }
 
 /// Where finished sums go without a stop in scratch: the first column of a strip of c, null where they stop.
@@ -200,29 +208,32 @@ HEDDLE_FN void multiply_block(I const& in, I const& part, stream_plan const& pla
   using T = typename I::number;
   index_t const panels = (columns + plan.nr - 1) / plan.nr;
   block_ahead const next = block_after(in, plan, k, col, columns);
+  // The row tiles share the requests of a panel, or take turns where there are many and a line would fall to pieces.
+  bool const shares = plan.tiles <= sharing_tiles;
   for (index_t t = 0; t < plan.tiles; ++t) {
     heddle::part const lines = row_tile(in.m, plan.mr, t);
     T* mine = sums + t * plan.mr * plan.strip;
     T* out = c.takes(lines, plan.mr) ? c.at + lines.offset * c.row : nullptr;
     panel_product<T> x{
         rows + t * rows_size + k * plan.mr, lines.size, block, plan.nr, part.k, nullptr, plan.strip, nullptr, 0};
-    lines_ahead const nothing{reinterpret_cast<char const*>(x.rows), 0, part.k};
-    // The row tiles take turns, so that the requests are spread over the whole block.
-    for (index_t p = 0, turn = 0; p < panels; ++p, turn = turn + 1 == plan.tiles ? 0 : turn + 1) {
+    lines_ahead ahead = next.first;
+    if (shares) ahead.every = plan.tiles, ahead.wait = t;
+    // Many packed rows don't fit the L2 cache beside b: whoever asks for nothing else asks for them.
+    lines_ahead const rows_ahead{reinterpret_cast<char const*>(x.rows), 0, part.k, 1, 0};
+    for (index_t p = 0; p < panels; ++p, ahead.from += next.share) {
       bool const finished = out != nullptr && (p + 1) * plan.nr <= columns;
+      lines_ahead const& now = shares || p % plan.tiles == t ? ahead : rows_ahead;
       x.sums = first ? nullptr : mine + p * plan.nr;
       x.to = (finished ? out : mine) + p * plan.nr, x.to_pitch = finished ? c.row : plan.strip;
       x.columns = block + (p - whole) * plan.nr * part.k, x.step = plan.nr;
       if constexpr (std::is_same_v<T, B>)
         if (p < whole) x.columns = part.b + col + p * plan.nr, x.step = in.b_step;
-      lines_ahead const share{next.first.from + p * next.share, next.first.apart, next.first.run};
-      lines_ahead const& ahead = turn == t ? share : nothing;
       if (plan.nv == 4)
-        dispatch_isa(panel_body<T, B, 4>{}, x, ahead);
+        dispatch_isa(panel_body<T, B, 4>{}, x, now);
       else if (plan.nv == 3)
-        dispatch_isa(panel_body<T, B, 3>{}, x, ahead);
+        dispatch_isa(panel_body<T, B, 3>{}, x, now);
       else
-        dispatch_isa(panel_body<T, B, 2>{}, x, ahead);
+        dispatch_isa(panel_body<T, B, 2>{}, x, now);
     }
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/backend/cpu/matmul_decode.hpp>
+#include <heddle/backend/cpu/matmul_decode_packed.hpp>
 #include <heddle/backend/cpu/matmul_words_int4.hpp>
 #include <heddle/backend/cpu/matmul_words_submit.hpp>
 #include <heddle/linalg/packed_operand.hpp>
@@ -103,8 +104,11 @@ HEDDLE_FN void submit_operand(E& exec, A const& a, B const& b, index_t i, index_
     submit_words<P>(exec, word_problem<left, std::remove_const_t<decltype(columns)>>{rows, columns, m, n, k}, out);
   } else {
     using right = strided<typename B::operand_type>;
-    submit_words<P>(exec, word_problem<left, right>{rows, {}, m, n, k, static_cast<std::uint32_t const*>(b.data())},
-                    out);
+    word_problem<left, right> const in{rows, {}, m, n, k, static_cast<std::uint32_t const*>(b.data())};
+    if (m > 0 && m <= decode_rows && k * n >= decode_elements)
+      submit_packed_decode<P>(exec, in, out);
+    else
+      submit_words<P>(exec, in, out);
   }
 }
 

@@ -216,6 +216,12 @@ struct word_product {
   index_t pitch;  ///< between rows of sums
 };
 
+template <class F, int Nv, int... X>
+HEDDLE_SHIM void multiply_words(std::integer_sequence<int, X...>, typename F::vector* acc, std::uint32_t const* a,
+                                typename F::words const* b) {
+  (F::step(acc[X], a + X / Nv, b[X % Nv]), ...);
+}
+
 template <class P>
 struct word_body : words_marker<P> {
   template <class Isa>
@@ -255,11 +261,6 @@ struct word_body : words_marker<P> {
       multiply_words<F, Tile::nv>(all{}, acc, a, right);
     }
     store_sums<Tile>(all{}, acc, reinterpret_cast<float*>(x.sums), x.pitch);
-  }
-  template <class F, int Nv, int... X>
-  static HEDDLE_SHIM void multiply_words(std::integer_sequence<int, X...>, typename F::vector* acc,
-                                         std::uint32_t const* a, typename F::words const* b) {
-    (F::step(acc[X], a + X / Nv, b[X % Nv]), ...);
   }
 };
 
