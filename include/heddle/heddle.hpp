@@ -59,8 +59,10 @@
 #include <heddle/backend/cpu/matmul_kernel.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/backend/cpu/matmul_panels.hpp>
+#include <heddle/backend/cpu/matmul_row_statistics.hpp>
 #include <heddle/backend/cpu/matmul_rows.hpp>
 #include <heddle/backend/cpu/matmul_stream.hpp>
+#include <heddle/backend/cpu/matmul_swiglu.hpp>
 #include <heddle/backend/cpu/matmul_types.hpp>
 #include <heddle/backend/cpu/matmul_words.hpp>
 #include <heddle/backend/cpu/matmul_words_int4.hpp>
@@ -149,9 +151,13 @@
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/grouped_matmul.hpp>
 #include <heddle/linalg/matmul.hpp>
+#include <heddle/linalg/matmul_row_statistics.hpp>
+#include <heddle/linalg/matmul_swiglu.hpp>
 #include <heddle/linalg/packed_operand.hpp>
 #include <heddle/linalg/pair_dot.hpp>
 #include <heddle/linalg/product_types.hpp>
+#include <heddle/linalg/quantise.hpp>
+#include <heddle/linalg/row_statistics.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/mesh/axes.hpp>
 #include <heddle/mesh/box.hpp>

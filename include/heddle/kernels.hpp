@@ -17,6 +17,7 @@
 namespace heddle {
 
 struct gelu_tanh_value;
+struct swiglu_value;
 struct gelu_erf_value;
 struct no_epilogue;
 namespace epilogue {
@@ -148,7 +149,6 @@ template <class>
 struct rope_table_program;
 struct gelu_tanh_gradient;
 struct gelu_erf_gradient;
-struct swiglu_value;
 struct swiglu_gate_gradient;
 }  // namespace nn::detail
 
@@ -267,7 +267,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_tanh_gradient, A, A, A>)      \
   HEDDLE_PROGRAM(X, detail::transform_program<gelu_erf_value, A, A>)                         \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
-  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_value, A, A, A>)            \
+  HEDDLE_PROGRAM(X, detail::transform_program<swiglu_value, A, A, A>)                        \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \
   HEDDLE_PROGRAM(X, nn::detail::softmax_program<A, A>)                                       \
   HEDDLE_PROGRAM(X, nn::detail::softmax_backward_program<A, A, A>)                           \

@@ -27,6 +27,14 @@ TEST_CASE("which element types multiply, and what epilogues see", "[linalg]") {
   STATIC_REQUIRE_FALSE(product_types<double, fp8_e4m3, double>);
   STATIC_REQUIRE_FALSE(product_types<fp8_e4m3, float, float>);
 
+  STATIC_REQUIRE(product_results<float, float, bf16>);
+  STATIC_REQUIRE(product_results<bf16, bf16, fp8_e5m2>);
+  STATIC_REQUIRE(product_results<std::int8_t, std::int8_t, std::int8_t>);
+  STATIC_REQUIRE(product_results<double, double, double>);
+  STATIC_REQUIRE_FALSE(product_results<double, double, bf16>);
+  STATIC_REQUIRE_FALSE(product_results<float, float, std::uint8_t>);
+
+  STATIC_REQUIRE(std::is_same_v<product_number_t<std::int8_t, std::int8_t>, float>);
   STATIC_REQUIRE(std::is_same_v<product_number_t<bf16, bf16>, float>);
   STATIC_REQUIRE(std::is_same_v<product_number_t<double, double>, double>);
   STATIC_REQUIRE(std::is_same_v<product_number_t<std::int8_t, std::int32_t>, std::int32_t>);

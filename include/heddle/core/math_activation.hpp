@@ -53,4 +53,14 @@ struct silu_value {
   }
 };
 
+/// SwiGLU of one element, SiLU(gate) up. Types, Determinism: as gelu_tanh_value. Source: Shazeer 2020.
+struct swiglu_value {
+  static constexpr index_t flops = 4;
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V>
+  HEDDLE_TILE V operator()(V const& gate, V const& up) const {
+    return mul(silu_value{}(gate), up);
+  }
+};
+
 }  // namespace heddle

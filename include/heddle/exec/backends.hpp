@@ -16,6 +16,8 @@ struct cuda_tag;
 struct sim_tag;  ///< device kernels on the CPU
 
 struct matmul_fn;
+struct matmul_row_statistics_fn;
+struct matmul_swiglu_fn;
 struct spmv_fn;
 struct spmm_fn;
 struct stencil_fn;
@@ -67,6 +69,8 @@ HEDDLE_DECLARE_KERNEL(tile::run_fn, sim_tag, "heddle/backend/sim/tile_context.hp
 HEDDLE_DECLARE_KERNEL(tile::run_fn, cuda_tag, "heddle/backend/cuda/tile_context.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, reference_tag, "heddle/backend/reference/matmul.hpp");
 HEDDLE_DECLARE_KERNEL(matmul_fn, cpu_tag, "heddle/backend/cpu/matmul.hpp");
+HEDDLE_DECLARE_KERNEL(matmul_row_statistics_fn, cpu_tag, "heddle/backend/cpu/matmul_row_statistics.hpp");
+HEDDLE_DECLARE_KERNEL(matmul_swiglu_fn, cpu_tag, "heddle/backend/cpu/matmul_swiglu.hpp");
 HEDDLE_DECLARE_KERNEL(spmv_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
 HEDDLE_DECLARE_KERNEL(spmm_fn, cpu_tag, "heddle/backend/cpu/sparse.hpp");
 HEDDLE_DECLARE_KERNEL(fft_fn, cpu_tag, "heddle/backend/cpu/fft.hpp");

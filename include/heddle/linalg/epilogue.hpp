@@ -6,6 +6,7 @@
 #include <heddle/tile/vec.hpp>
 
 #include <concepts>
+#include <cstdint>
 
 /// @file
 /// Epilogues: callables that a matrix product applies to its finished elements before they are stored.
@@ -29,6 +30,39 @@ struct no_epilogue {
 template <class F, class T>
 concept matmul_epilogue = std::invocable<F const&, T const&, index_t, index_t, index_t> &&
                           std::invocable<F const&, vec<T, 16 / sizeof(T)> const&, index_t, index_t, index_t>;
+
+namespace linalg::detail {
+
+/// Whether an epilogue needs elements of a row together (`takes_rows`): where columns of c are adjacent, backends with
+/// vectors hand it no single ones.
+template <class F>
+inline constexpr bool takes_rows = false;
+template <class F>
+  requires(F::takes_rows)
+inline constexpr bool takes_rows<F> = true;
+
+/// Whether an epilogue writes by itself, `f.store(value, row, col, n)`; then c is only an extent.
+template <class F>
+inline constexpr bool stores_itself = false;
+template <class F>
+  requires(F::stores_itself)
+inline constexpr bool stores_itself<F> = true;
+
+/// A number as it is converted to C: for bytes, whole, between -127 and 127; NaN is 0.
+template <class C, class V>
+HEDDLE_TILE V stored_number(V const& value) {
+  if constexpr (std::is_same_v<C, std::int8_t> && std::is_floating_point_v<lane_t<V>>) {
+    using T = lane_t<V>;
+    V const known = select(value == value, value, splat<V>(T(0)));
+    V const low = select(known < splat<V>(T(-127)), splat<V>(T(-127)), known);
+    V const inside = select(splat<V>(T(127)) < low, splat<V>(T(127)), low);
+    return (inside + splat<V>(T(12582912))) - splat<V>(T(12582912));  // 1.5 2^23: the last place is 1
+  } else {
+    return value;
+  }
+}
+
+}  // namespace linalg::detail
 
 namespace epilogue {
 

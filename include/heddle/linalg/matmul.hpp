@@ -34,6 +34,11 @@ template <class A, class B, class C>
 concept matmul_elements = product_types<typename A::value_type, typename B::value_type, typename C::value_type> &&
                           writable_view<C>;
 
+/// The same with narrow results too.
+template <class A, class B, class C>
+concept matmul_results = product_results<typename A::value_type, typename B::value_type, typename C::value_type> &&
+                         writable_view<C>;
+
 /// A b [k, n] that is no view: packed (packed_operand.hpp), or in codes with scales (block_int4.hpp).
 /// Valid: `B::operand_type`, `b.extent(d)`, `b.bytes()`.
 template <class B>
@@ -50,7 +55,9 @@ concept encoded_matrix = !any_view<B> && requires(B const& b) {
 /// gives epilogue(beta c).
 /// Types: float, double, or bf16 and fp16 inputs accumulated in float; c has the inputs' or the accumulator's type.
 /// Bytes, a signed or unsigned and b signed: std::int32_t sums, which c has or, as float, the epilogue sees
-/// (`epilogue::dequantize`). Float or bf16 times fp8 codes: the product with codes as numbers of a's type.
+/// (`epilogue::dequantize`). Float or bf16 times fp8 codes: the product with codes as numbers of a's type. Where sums
+/// are float, c may also be bf16, fp16, fp8 or std::int8_t: what the epilogue gives is rounded once, to nearest even;
+/// fp8 saturates, bytes do at -127 and 127 and are 0 for NaN (`epilogue::quantise`).
 /// Pre: extents agree; alpha and beta are whole where c is of integers; c overlaps neither a nor b nor itself (refused
 /// where extents and strides show it).
 /// Errors: contract_error.
@@ -67,7 +74,7 @@ concept encoded_matrix = !any_view<B> && requires(B const& b) {
 struct matmul_fn {
   template <executor E, any_view A, any_view B, any_view C, class Epilogue = no_epilogue>
     requires((A::rank() == 2 || A::rank() == 3) && B::rank() == A::rank() && C::rank() == A::rank() &&
-             matmul_elements<A, B, C>)
+             matmul_results<A, B, C>)
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, matmul_options const& options = {},
                             Epilogue const& epilogue = {}) const {
     constexpr std::size_t rows = A::rank() - 2, columns = A::rank() - 1;
@@ -89,7 +96,7 @@ struct matmul_fn {
 
   /// The same with a b that is no view. Errors: also contract_error for a b packed in another form.
   template <executor E, matrix_view A, encoded_matrix B, matrix_view C, class Epilogue = no_epilogue>
-    requires(product_types<typename A::value_type, typename B::operand_type, typename C::value_type> &&
+    requires(product_results<typename A::value_type, typename B::operand_type, typename C::value_type> &&
              writable_view<C> &&
              matmul_epilogue<Epilogue, product_number_t<typename A::value_type, typename C::value_type>>)
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, C const& c, matmul_options const& options = {},
@@ -130,7 +137,7 @@ struct matmul_fn {
   }
   template <class C>
   static HEDDLE_FN void check_factors(matmul_options const& options) {
-    if constexpr (std::integral<typename C::value_type>) {
+    if constexpr (std::is_same_v<typename C::value_type, std::int32_t>) {
       auto const whole = [](double x) { return x >= -0x1p31 && x < 0x1p31 && x == static_cast<std::int32_t>(x); };
       HEDDLE_EXPECTS(whole(options.alpha) && whole(options.beta),
                      "matmul: alpha and beta of a product in integers are whole numbers of 32 bits");

@@ -50,4 +50,11 @@ concept product_types =
     (linalg::detail::byte_inputs<A, B> &&
      (std::same_as<C, std::int32_t> || std::same_as<C, float> || std::same_as<C, bf16> || std::same_as<C, fp16>));
 
+/// Element types of a whole product: also sums in float that are stored as a narrow float or as bytes.
+template <class A, class B, class C>
+concept product_results =
+    product_types<A, B, C> || (product_types<A, B, float> && (std::same_as<C, bf16> || std::same_as<C, fp16> ||
+                                                              std::same_as<C, fp8_e4m3> || std::same_as<C, fp8_e5m2> ||
+                                                              std::same_as<C, std::int8_t>));
+
 }  // namespace heddle

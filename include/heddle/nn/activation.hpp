@@ -52,14 +52,6 @@ struct silu_gradient {
     return mul(dy, mul(s, fma(x, constant<V>(1) - s, constant<V>(1))));
   }
 };
-struct swiglu_value {
-  static constexpr index_t flops = 4;
-  HEDDLE_DEVICE_PASS_QUIET
-  template <class V>
-  HEDDLE_TILE V operator()(V const& gate, V const& up) const {
-    return mul(silu_value{}(gate), up);
-  }
-};
 struct swiglu_gate_gradient {
   static constexpr index_t flops = 9;
   HEDDLE_DEVICE_PASS_QUIET
@@ -133,7 +125,7 @@ struct swiglu_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     index_t const width = y.extent(1);
     HEDDLE_EXPECTS(x.extent(1) == 2 * width, "swiglu: x holds a gate and an up half", x.extent(1), width);
-    heddle::detail::transform_as(exec, "swiglu", y, detail::swiglu_value{}, slice(x, 1, 0, width),
+    heddle::detail::transform_as(exec, "swiglu", y, swiglu_value{}, slice(x, 1, 0, width),
                                  slice(x, 1, width, 2 * width));
   }
 };
@@ -151,7 +143,7 @@ struct swiglu_backward_fn {
     auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
     auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
     heddle::detail::transform_as(exec, "swiglu_backward", d_gate, detail::swiglu_gate_gradient{}, gate, up, dy);
-    heddle::detail::transform_as(exec, "swiglu_backward", d_up, detail::swiglu_value{}, gate, dy);
+    heddle::detail::transform_as(exec, "swiglu_backward", d_up, swiglu_value{}, gate, dy);
   }
 };
 inline constexpr swiglu_backward_fn swiglu_backward{};

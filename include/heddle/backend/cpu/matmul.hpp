@@ -213,11 +213,13 @@ HEDDLE_FN void submit_product(E& exec, I const& in, O const& out) {
   if constexpr (std::is_same_v<decltype(in.b), typename I::number const*>)
     if (streams && decodes_floats(in)) return submit_float_decode(exec, in, out);
   if (streams) return submit_streamed(exec, in, out, row_bands{0, in.m, 1});
-  if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
-    O turned = out;
-    turned.swapped = true;
-    return submit_few_rows(
-        exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves}, turned);
+  if constexpr (O::can_swap) {
+    if (in.n <= few_rows && readable(in.a_step, in.a_row)) {
+      O turned = out;
+      turned.swapped = true;
+      return submit_few_rows(
+          exec, I{in.b, in.a, in.b_column, in.b_step, in.a_step, in.a_row, in.n, in.m, in.k, in.leaves}, turned);
+    }
   }
   if constexpr (std::is_same_v<decltype(in.a), typename I::number const*>)
     if (wide && reads_in_place(in)) return submit_direct(exec, in, out);

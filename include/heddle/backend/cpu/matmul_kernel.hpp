@@ -63,6 +63,9 @@ struct output {
   bool swapped;  ///< rows of the sums are columns of c
   Epilogue epilogue;
 
+  /// Whether a product may run as the transposed one.
+  static constexpr bool can_swap = !linalg::detail::takes_rows<Epilogue>;
+
   /// Whether sums may be written to c as they are.
   HEDDLE_FN bool direct() const {
     return std::is_same_v<Epilogue, no_epilogue> && std::is_same_v<C, T> && c_column == 1 && !swapped &&
@@ -158,30 +161,42 @@ struct add_body {
   }
 };
 
+template <class O>
+using element_of = std::remove_pointer_t<decltype(O::c)>;
+
 /// alpha, beta and the epilogue on n elements of a row, then the store.
 template <class O, class V>
 HEDDLE_SHIM void finish(O const& out, V const& sum, index_t row, index_t col, index_t n) {
   using number = typename O::number;
-  auto* const to = out.c + row * out.c_row + col;
   V value = sum;
   if (out.alpha != number(1)) value = mul(V::splat(out.alpha), value);
-  if (out.beta != number(0)) {
-    V const before = load_as<V>(to, n);
-    value = out.beta == number(1) ? value + before : fma(V::splat(out.beta), before, value);
+  if constexpr (linalg::detail::stores_itself<decltype(O::epilogue)>) {
+    out.epilogue.store(value, row, col, n);
+  } else {
+    auto* const to = out.c + row * out.c_row + col;
+    if (out.beta != number(0)) {
+      V const before = load_as<V>(to, n);
+      value = out.beta == number(1) ? value + before : fma(V::splat(out.beta), before, value);
+    }
+    store_as(to, linalg::detail::stored_number<element_of<O>>(out.epilogue(value, row, col, n)), n);
   }
-  store_as(to, out.epilogue(value, row, col, n), n);
 }
 /// The same for an output whose columns are not adjacent, element by element.
 template <class O>
 HEDDLE_SHIM void finish_one(O const& out, typename O::number value, index_t row, index_t col) {
   using number = typename O::number;
-  auto* const to = out.c + row * out.c_row + col * out.c_column;
   if (out.alpha != number(1)) value = mul(out.alpha, value);
-  if (out.beta != number(0)) {
-    number const before = static_cast<number>(*to);
-    value = out.beta == number(1) ? value + before : fma(out.beta, before, value);
+  if constexpr (linalg::detail::stores_itself<decltype(O::epilogue)>) {
+    out.epilogue.store(value, row, col, index_t{1});
+  } else {
+    using C = element_of<O>;
+    C* const to = out.c + row * out.c_row + col * out.c_column;
+    if (out.beta != number(0)) {
+      number const before = static_cast<number>(*to);
+      value = out.beta == number(1) ? value + before : fma(out.beta, before, value);
+    }
+    *to = static_cast<C>(linalg::detail::stored_number<C>(out.epilogue(value, row, col, index_t{1})));
   }
-  *to = static_cast<std::remove_reference_t<decltype(*to)>>(out.epilogue(value, row, col, index_t{1}));
 }
 
 /// Stores sums[rows, columns], whose lines are `pitch` apart and filled up to whole vectors, at (row, col) of the sums.

@@ -70,7 +70,7 @@ HEDDLE_FN void submit_in_words(E& exec, word_problem<strided<A>, strided<B>> con
 /// Submits a product; one of few columns as the transposed one, where a and b may change places.
 template <class P, class E, class Left, class Right, class O>
 HEDDLE_FN void submit_either_way(E& exec, word_problem<Left, Right> const& in, O const& out) {
-  if constexpr (!P::has_head) {
+  if constexpr (!P::has_head && O::can_swap) {
     if (in.n < in.m && in.n <= 2 * word_sizes_of<P>(in.k).mr) {
       O turned = out;
       turned.swapped = true;

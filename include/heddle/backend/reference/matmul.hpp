@@ -80,7 +80,9 @@ struct kernel<matmul_fn, reference_tag> {
           value = add(value, static_cast<number>(c(batch, row, col)));
         else if (beta != 0)
           value = fma(beta, static_cast<number>(c(batch, row, col)), value);
-        c(batch, row, col) = static_cast<typename C::value_type>(epilogue(value, row, col, index_t{1}));
+        using stored = typename C::value_type;
+        c(batch, row, col) =
+            static_cast<stored>(linalg::detail::stored_number<stored>(epilogue(value, row, col, index_t{1})));
       }
     });
   }

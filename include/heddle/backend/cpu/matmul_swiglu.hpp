@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <heddle/backend/cpu/matmul.hpp>
+#include <heddle/linalg/matmul_swiglu.hpp>
+
+/// @file
+/// SwiGLU in the store of a product: a vector of sums holds pairs of gate and up, and half as many elements are stored.
+
+namespace heddle {
+namespace cpu {
+namespace detail {
+
+/// Stores pairs of columns as one element of y.
+template <class Y>
+struct swiglu_store {
+  static constexpr bool takes_rows = true;
+  static constexpr bool stores_itself = true;
+
+  Y* y;
+  index_t row_stride, column_stride;
+
+  /// What concepts ask for; products call `store`.
+  template <class V>
+  HEDDLE_TILE V operator()(V const& value, index_t, index_t, index_t) const {
+    return value;
+  }
+
+  /// Pre: col and n are even: registers and the columns of w are.
+  template <class V>
+  HEDDLE_TILE void store(V const& value, index_t row, index_t col, index_t n) const {
+    if constexpr (is_vec<V>) {
+      V gate = V::zero(), up = V::zero();
+      for (int i = 0; i < V::width / 2; ++i) gate.lane[i] = value.lane[2 * i], up.lane[i] = value.lane[2 * i + 1];
+      V const both = linalg::detail::stored_swiglu<Y>{}(gate, up);
+      Y* const to = y + row * row_stride + col / 2 * column_stride;
+      if (column_stride == 1) return store_as(to, both, n / 2);
+      for (index_t i = 0; i < n / 2; ++i) to[i * column_stride] = static_cast<Y>(both.lane[i]);
+    }
+  }
+};
+
+}  // namespace detail
+}  // namespace cpu
+
+template <>
+struct kernel<matmul_swiglu_fn, cpu_tag> {
+  template <class E, class X, class W, class Y>
+  static HEDDLE_FN void run(E& exec, X const& x, W const& w, Y const& y, matmul_options const& options) {
+    using out = typename Y::value_type;
+    using number = product_number_t<typename X::value_type, out>;
+    // The product is never in memory: a view for its extents alone.
+    view<number, 3> const sums(nullptr, dims<3>(1, y.extent(0), 2 * y.extent(1)), 0, 0, 1);
+    cpu::detail::swiglu_store<out> const store{y.data(), y.stride(0), y.stride(1)};
+    run_kernel<matmul_fn>(exec, as_batch(x), batch_or_code(w), sums, options, store);
+  }
+
+ private:
+  template <class V>
+  static HEDDLE_FN auto as_batch(V const& v) {
+    return view<typename V::value_type const, 3, typename V::space>(v.data(), dims<3>(1, v.extent(0), v.extent(1)),
+                                                                    index_t{0}, v.stride(0), v.stride(1));
+  }
+  template <class W>
+  static HEDDLE_FN auto batch_or_code(W const& w) {
+    if constexpr (any_view<W>)
+      return as_batch(w);
+    else
+      return w;
+  }
+};
+
+}  // namespace heddle
