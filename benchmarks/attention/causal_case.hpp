@@ -37,9 +37,20 @@ struct causal_case {
   std::vector<float> lse;
 
   causal_case(index_t t, index_t d)
-      : tokens(t), columns(d), heads(t >= 16384 ? 1 : t >= 1024 ? 16384 / t : 16), q(random_numbers<T>(size(), 1)),
-        k(random_numbers<T>(size(), 2)), v(random_numbers<T>(size(), 3)), out(q), dout(random_numbers<T>(size(), 4)),
-        dq(q), dk(q), dv(q), lse(static_cast<std::size_t>(tokens * heads)) {}
+      : tokens(t),
+        columns(d),
+        heads(t >= 16384  ? 1
+              : t >= 1024 ? 16384 / t
+                          : 16),
+        q(random_numbers<T>(size(), 1)),
+        k(random_numbers<T>(size(), 2)),
+        v(random_numbers<T>(size(), 3)),
+        out(q),
+        dout(random_numbers<T>(size(), 4)),
+        dq(q),
+        dk(q),
+        dv(q),
+        lse(static_cast<std::size_t>(tokens * heads)) {}
 
   /// Of the visible half of the pairs, in two products; backward counts five, what is computed again is not counted.
   double flops(bool back) const {

@@ -73,7 +73,7 @@ struct forward_work : Operands {
         number const added = bias_of<number>(bias, head, i, j);
         if (added == softmax_monoid<number>::lowest) continue;
         rows[n] = j;
-        scores[n] = score(this->rules.rule, g.dk, this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
+        scores[n] = score_of(this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
         if constexpr (has_bias<Bias>) scores[n] += added;
         ++n;
       }
@@ -84,9 +84,22 @@ struct forward_work : Operands {
         for (index_t c = 0; c < n; ++c)
           weights[c] = heddle::mul(weights[c], d.factor(row + static_cast<std::uint64_t>(rows[c])));
       };
-      softmax_monoid<number>::push_block(
-          state, n, scores, [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; }, drop);
+      auto const value = [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; };
+      if constexpr (has_pair_form<typename Operands::input>)
+        if (this->rules.pairs) {
+          softmax_monoid<number>::push_sums(state, n, scores, drop, [&](number const* weights, index_t d) {
+            return pair_sum(n, rows, weights, [&](index_t c) { return value(c, d); });
+          });
+          continue;
+        }
+      softmax_monoid<number>::push_block(state, n, scores, value, drop);
     }
+  }
+  HEDDLE_FN number score_of(typename Operands::input const* query, typename Operands::input const* key) const {
+    setup<number> const& r = this->rules;
+    if constexpr (has_pair_form<typename Operands::input>)
+      if (r.pairs) return pair_score(r.rule, r.sizes.dk, query, key);
+    return score(r.rule, r.sizes.dk, query, key);
   }
 
   /// Ends a row of a sequence.
@@ -121,7 +134,7 @@ HEDDLE_FN auto make_paged_setup(Q const& q, Cache const& c, options<Mask, Bias> 
                    c.sequences(),  o.cu_q,
                    c.lengths,      o.query_offsets,
                    o.query_offset, true};
-  return make_rules<accumulator_t<typename Q::value_type>>(g, o);
+  return make_rules_of<typename Q::value_type>(g, o);
 }
 
 /// Checks the outputs and gathers the work of the forward pass.
