@@ -82,8 +82,8 @@ struct wide_form {
                                                        s.q, room.dk, lanes);
     change_scores<Isa>(w, rules, scores, panel, seen, queries);
     // Where the values behind partly visible columns are finite, a weight of 0 excludes them without masks.
-    bool const plain = all_finite<Isa>(v, lo, seen.run.full_begin, room.dv) &&
-                       all_finite<Isa>(v, seen.run.full_end, hi, room.dv);
+    bool const plain =
+        all_finite<Isa>(v, lo, seen.run.full_begin, room.dv) && all_finite<Isa>(v, seen.run.full_end, hi, room.dv);
     weigh_block<Isa>(scores, s.max, s.sum, s.factor, seen, plain ? T(0) : T(-1), rows <= few_lanes ? rows : lanes);
     if (w.rules.drop.active()) {
       drop_panel(w.rules.drop, tile, queries.first, seen.run, panel);

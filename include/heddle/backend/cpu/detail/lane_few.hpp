@@ -81,8 +81,8 @@ HEDDLE_SHIM void few_square(std::integer_sequence<int, L...>, V* acc, typename P
   ((L < used ? few_square_lane<P>(each, acc[L], q + L, square) : void()), ...);
 }
 
-/// out[c][lane] = finish of the product of row c and the lane's column of q, for whole vectors of rows; returns how many
-/// rows that were. Asks for `lines` of `next` with every square.
+/// out[c][lane] = finish of the product of row c and the lane's column of q, for whole vectors of rows; returns how
+/// many rows that were. Asks for `lines` of `next` with every square.
 template <class P, class Finish>
 HEDDLE_SHIM index_t few_scores(lane_t<typename P::V>* out, typename P::word const* rows, index_t stride, index_t n,
                                typename P::word const* q, index_t steps, index_t used, row_requests& next,
@@ -183,8 +183,8 @@ HEDDLE_SHIM void few_value_block(T* acc, index_t pitch, E const* values, index_t
   }
 }
 
-/// acc[lane][d] = factor[lane] * itself + the sum over keys c in [lo, hi) of weights[c][lane] times value (c, d), rows of
-/// acc `pitch` apart. Pre: all these pairs are visible, columns come in whole vectors, lo is even.
+/// acc[lane][d] = factor[lane] * itself + the sum over keys c in [lo, hi) of weights[c][lane] times value (c, d), rows
+/// of acc `pitch` apart. Pre: all these pairs are visible, columns come in whole vectors, lo is even.
 template <class F, class W, class E, class T>
 HEDDLE_SHIM void few_values(T* acc, index_t pitch, E const* values, index_t stride, index_t columns, W const* weights,
                             index_t lo, index_t hi, T const* factor, index_t used, row_requests& next) {
@@ -196,8 +196,8 @@ HEDDLE_SHIM void few_values(T* acc, index_t pitch, E const* values, index_t stri
     few_value_block<F, 1>(acc + d, pitch, values + d, stride, weights, lo, hi, factor, used, next);
 }
 
-/// Rows of up to few_lanes lanes, `pitch` apart, become a panel of `columns` rows where they lie, and back. `room` holds
-/// as many numbers as the rows.
+/// Rows of up to few_lanes lanes, `pitch` apart, become a panel of `columns` rows where they lie, and back. `room`
+/// holds as many numbers as the rows.
 template <class T>
 HEDDLE_SHIM void rows_into_panel(T* at, T* room, index_t pitch, index_t columns, index_t used) {
   for (index_t i = 0; i < used * pitch; ++i) room[i] = at[i];

@@ -157,16 +157,14 @@ HEDDLE_SHIM void pair_column_product(float* out, std::uint32_t const* a, index_t
   using blocking = lane_blocking<Isa, float>;
   for (index_t r = 0; r < padded(columns); r += blocking::rows)
     for (index_t lane = 0; lane < lanes; lane += blocking::width * blocking::vectors)
-      pair_block<Isa, blocking::vectors>(out + r * lanes, adjacent_words{a + r, pitch}, b, begin, end, lane,
-                                         finish);
+      pair_block<Isa, blocking::vectors>(out + r * lanes, adjacent_words{a + r, pitch}, b, begin, end, lane, finish);
 }
 
-/// The same where some lanes exclude some columns whose values may be anything: step by step. Slow: only values that are
-/// not finite come here.
+/// The same where some lanes exclude some columns whose values may be anything: step by step. Slow: only values that
+/// are not finite come here.
 template <class Isa, class Finish>
 HEDDLE_SHIM void pair_masked_product(float* out, std::uint32_t const* a, index_t pitch, index_t columns,
-                                     std::uint32_t const* b, visibility const& seen,
-                                     Finish const& finish) {
+                                     std::uint32_t const* b, visibility const& seen, Finish const& finish) {
   using P = pair_vector<Isa>;
   using V = typename P::V;
   using U = typename P::U;
