@@ -190,10 +190,10 @@ HEDDLE_SHIM void pair_masked_product(float* out, std::uint32_t const* a, index_t
 /// Two vectors of numbers as words. Pre: no number is subnormal.
 template <class Isa, class V>
 HEDDLE_SHIM rebind_lanes<V, std::uint32_t> narrow_pairs(V const& first, V const& second) {
-  using U = rebind_lanes<V, std::uint32_t>;
 #if defined(__x86_64__) && HEDDLE_MULTI_TARGET && !defined(__clang__)
   if constexpr (cpu::has_dot<Isa> && V::width == 16) {
     namespace r = heddle::detail::registers;
+    using U = rebind_lanes<V, std::uint32_t>;
     // The instruction puts one vector's results behind the other's.
     U const order = U::iota() + (shift_left<16>(U::iota()) | 0x100000u);
     r::raw<std::uint32_t, 16> x;
