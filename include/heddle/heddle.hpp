@@ -49,6 +49,7 @@
 #include <heddle/backend/cpu/attention_backward.hpp>
 #include <heddle/backend/cpu/attention_decode.hpp>
 #include <heddle/backend/cpu/attention_forward.hpp>
+#include <heddle/backend/cpu/attention_forward_pairs.hpp>
 #include <heddle/backend/cpu/fft.hpp>
 #include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>

@@ -86,6 +86,8 @@ struct panel_pass_body;
 
 namespace attention::detail {
 struct forward_body;
+struct forward_pairs_body;
+struct delta_body;
 struct query_gradient_body;
 struct key_gradient_body;
 template <class>
@@ -96,6 +98,8 @@ template <class>
 struct head_rows;
 template <class, class, class, class>
 struct forward_operands;
+template <class, class, class>
+struct delta_rows;
 template <class, class>
 struct backward_operands;
 template <class>
@@ -250,6 +254,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
   X(attention::detail::forward_body,                                                                                   \
     attention::detail::forward_operands<A, A, T, attention::detail::head_rows<A const>>,                               \
     attention::detail::any_rules<T>, attention::detail::query_tile, T*)                                                \
+  X(attention::detail::delta_body, attention::detail::delta_rows<A, A, T>, index_t)                                    \
   X(attention::detail::query_gradient_body, attention::detail::backward_operands<A, T>,                                \
     attention::detail::gradients<A>, attention::detail::any_rules<T>, attention::detail::query_tile, T*)               \
   X(attention::detail::key_gradient_body, attention::detail::backward_operands<A, T>, attention::detail::gradients<A>, \
@@ -258,6 +263,10 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
   HEDDLE_ATTENTION_KERNELS_OF(X, float, float) \
   HEDDLE_ATTENTION_KERNELS_OF(X, bf16, float)  \
   HEDDLE_ATTENTION_KERNELS_OF(X, double, double)
+#define HEDDLE_ATTENTION_DOT_KERNELS(X)                                                               \
+  X(attention::detail::forward_pairs_body,                                                            \
+    attention::detail::forward_operands<bf16, bf16, float, attention::detail::head_rows<bf16 const>>, \
+    attention::detail::any_rules<float>, attention::detail::query_tile, float*)
 
 #define HEDDLE_PROGRAM(X, ...) X(tile::detail::cpu_tile<__VA_ARGS__>, void*, index_t, index_t)
 #define HEDDLE_NN_KERNELS_OF(X, A)                                                           \
@@ -294,6 +303,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
 HEDDLE_MATMUL_KERNELS(HEDDLE_DECLARED_KERNEL)
 HEDDLE_MATMUL_DOT_KERNELS(HEDDLE_DECLARED_DOT_KERNEL)
 HEDDLE_ATTENTION_KERNELS(HEDDLE_DECLARED_KERNEL)
+HEDDLE_ATTENTION_DOT_KERNELS(HEDDLE_DECLARED_DOT_KERNEL)
 HEDDLE_NN_KERNELS(HEDDLE_DECLARED_KERNEL)
 
 }  // namespace heddle

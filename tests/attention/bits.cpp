@@ -83,6 +83,38 @@ TEST_CASE("double attention has the bits of the plain loops", "[attention]") {
 
 TEST_CASE("bf16 attention has the bits of the plain loops", "[attention]") {
   check_bits<bf16>({70, 140, 2, 1, 64, 20});
+  check_bits<bf16>({33, 129, 4, 1, 7, 17}, at::options<>{.query_offset = -3});
+  check_bits<bf16>({3, 261, 2, 2, 34, 70}, at::options<>{.softcap = 2});
+  check_bits<bf16>({40, 77, 1, 1, 1, 1}, at::options<at::full>{.scale = -1.5});
+  check_bits<bf16>({50, 90, 2, 2, 6, 8}, at::with_mask(at::causal{} & at::window(21, 0, 3)));
+  check_bits<bf16>({35, 75, 1, 1, 8, 8}, at::with_mask(at::where{one_in_five{}}));
+  check_bits<bf16>({35, 75, 2, 1, 8, 8}, at::with_bias(rough{}));
+  check_bits<bf16>({35, 150, 2, 1, 18, 9}, at::options<>{.strict = true});
+}
+
+TEST_CASE("small and unseen numbers of bf16 give the bits of the plain loops", "[attention]") {
+  shape const s{40, 75, 2, 1, 10, 20};
+  auto const solved = [&](auto&& exec) {
+    problem<bf16> p(s, 5);
+    for (index_t key = 0; key < 75; ++key)
+      for (index_t d = 0; d < 10; ++d)
+        if (key % 3 == 0) p.k(key, 0, d) = bf16(float(p.k(key, 0, d)) * 0x1p-127f);
+    for (index_t d = 0; d < 20; ++d) {
+      p.v(7, 0, d) = bf16(float(p.v(7, 0, d)) * 0x1p-128f);
+      p.v(60, 0, d) = bf16(std::nanf(""));  // rows from 25 on see it
+    }
+    p.forward(exec, at::options<>{});
+    for (index_t t = 25; t < 40; ++t)
+      for (index_t i = 0; i < 40; ++i) p.out(t, i / 20, i % 20) = bf16(0.0f);
+    return p;
+  };
+  problem<bf16> const oracle = solved(reference_executor());
+  REQUIRE(std::isfinite(static_cast<float>(oracle.out(24, 1, 19))));
+  with_every_isa([&] {
+    problem<bf16> const ours = solved(threads_executor(3));
+    REQUIRE(same_bits(oracle.out, ours.out));
+    REQUIRE(same_bits(oracle.lse, ours.lse));
+  });
 }
 
 TEST_CASE("biased attention has the bits of the plain loops", "[attention]") {

@@ -150,10 +150,11 @@ struct backward_fn {
     bool const apart = rules.sinks.given() && !o.sinks_in_lse && dlse.size() != 0;
     index_t const size = detail::row_numbers<number>::planes(apart) * g.heads_q * g.tokens_q;
     detail::row_numbers<number> const numbers{frame.template take<number>(size), apart};
+    using numbers_work = detail::row_numbers_work<in, typename Out::value_type, number>;
     exec.for_each_tile(
-        g.tokens_q, detail::row_numbers_work<in, typename Out::value_type, number>{
-                        g, rules.sinks, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
-                        detail::numbers_of(canonical_input(lse)), detail::numbers_of(canonical_input(dlse)), numbers});
+        (g.tokens_q + numbers_work::queries - 1) / numbers_work::queries,
+        numbers_work{g, rules.sinks, detail::rows_of(canonical_input(out)), detail::rows_of(canonical_input(dout)),
+                     detail::numbers_of(canonical_input(lse)), detail::numbers_of(canonical_input(dlse)), numbers});
     if constexpr (DSinks::rank() == 1) submit_sinks(exec, rules, numbers, dsinks);
     detail::backward_work<in, number, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>> const work(
         {rules, detail::rows_of(canonical_input(q)), detail::rows_of(canonical_input(k)),

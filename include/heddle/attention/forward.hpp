@@ -73,7 +73,7 @@ struct forward_work : Operands {
         number const added = bias_of<number>(bias, head, i, j);
         if (added == softmax_monoid<number>::lowest) continue;
         rows[n] = j;
-        scores[n] = score(this->rules.rule, g.dk, this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
+        scores[n] = score_of(this->q.row(token, head), this->k.row(seg.k_begin + j, kv_head));
         if constexpr (has_bias<Bias>) scores[n] += added;
         ++n;
       }
@@ -84,24 +84,37 @@ struct forward_work : Operands {
         for (index_t c = 0; c < n; ++c)
           weights[c] = heddle::mul(weights[c], d.factor(row + static_cast<std::uint64_t>(rows[c])));
       };
-      softmax_monoid<number>::push_block(
-          state, n, scores, [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; }, drop);
+      auto const value = [&](index_t c, index_t d) { return this->v.row(seg.k_begin + rows[c], kv_head)[d]; };
+      if constexpr (has_pair_form<typename Operands::input>)
+        if (this->rules.pairs) {
+          softmax_monoid<number>::push_sums(state, n, scores, drop, [&](number const* weights, index_t d) {
+            return pair_sum(n, rows, weights, [&](index_t c) { return value(c, d); });
+          });
+          continue;
+        }
+      softmax_monoid<number>::push_block(state, n, scores, value, drop);
     }
+  }
+  HEDDLE_FN number score_of(typename Operands::input const* query, typename Operands::input const* key) const {
+    setup<number> const& r = this->rules;
+    if constexpr (has_pair_form<typename Operands::input>)
+      if (r.pairs) return pair_score(r.rule, r.sizes.dk, query, key);
+    return score(r.rule, r.sizes.dk, query, key);
   }
 
   /// Ends a row of a sequence.
   HEDDLE_FN void write(index_t token, index_t head, softmax_row<number>& state) const {
     using monoid = softmax_monoid<number>;
     sink_rule const& sinks = this->rules.sinks;
-    number lse = monoid::log_sum_exp(state);
+    number logarithm = monoid::log_sum_exp(state);
     if (sinks.given()) {
       number const shrink = monoid::push_sink(state, static_cast<number>(sinks.logits[head]));
       for (index_t d = 0; d < state.width(); ++d) state.acc[d] = heddle::mul(state.acc[d], shrink);
-      if (sinks.in_lse) lse = monoid::log_sum_exp(state);
+      if (sinks.in_lse) logarithm = monoid::log_sum_exp(state);
     }
     for (index_t d = 0; d < state.width(); ++d)
       this->out.row(token, head)[d] = static_cast<typename Operands::output>(monoid::output(state, d));
-    *this->lse.row(token, head) = lse;
+    *this->lse.row(token, head) = logarithm;
   }
 };
 
@@ -121,7 +134,7 @@ HEDDLE_FN auto make_paged_setup(Q const& q, Cache const& c, options<Mask, Bias> 
                    c.sequences(),  o.cu_q,
                    c.lengths,      o.query_offsets,
                    o.query_offset, true};
-  return make_rules<accumulator_t<typename Q::value_type>>(g, o);
+  return make_rules_of<typename Q::value_type>(g, o);
 }
 
 /// Checks the outputs and gathers the work of the forward pass.
@@ -160,6 +173,7 @@ struct forward_fn {
   /// lse [Hq, tokens_q]; strides are free except that columns lie side by side; v may alias k. Query head h reads
   /// key head h / (Hq / Hkv).
   /// Types: one input type for q, k, v; scores, sums and lse are double for double, else float; out is rounded once.
+  /// bf16 is multiplied in pairs (linalg/pair_dot.hpp) and weights are rounded to it, unless `strict` says otherwise.
   /// Pre: Hq is a multiple of Hkv; outputs overlap nothing. Post: every element of out and lse is written; rows without
   /// a visible key and slack rows are 0 and -inf, with a sink logit 0 and the logit. What lies behind the mask is never
   /// multiplied.
@@ -169,7 +183,8 @@ struct forward_fn {
   /// Determinism: same bits for any thread count, instruction set and cut into sequences of one length or by lists.
   /// Memory: scratch per worker, independent of the number of keys.
   /// Numerics: scores are chains over dk of scaled queries; keys come in blocks of 128 from the start of the sequence,
-  /// each block a chain, blocks joined in ascending order by the softmax monoid, then the sink logit.
+  /// each block a chain, blocks joined in ascending order by the softmax monoid, then the sink logit. bf16: chains over
+  /// pairs of columns, scaled at their end, and over pairs of keys 2 i and 2 i + 1; an excluded key counts as zeros.
   /// Source: arXiv 2205.14135, algorithm 1; arXiv 2307.08691.
   template <executor Executor, any_view Q, any_view K, any_view V, writable_view Out, writable_view Lse,
             mask Mask = causal, bias Bias = no_bias>

@@ -19,7 +19,8 @@ namespace heddle::attention {
 /// written as 0 (-inf in the log-sum-exp). Without them the tokens are cut into `sequences` equal parts.
 /// `bias`: added to the capped score. `sinks`: one logit per query head that takes part in the softmax of each of its
 /// rows and has no value; -inf is none. `sinks_in_lse`: whether the log-sum-exp counts them. `drop`: dropout of the
-/// weights.
+/// weights. `strict`: bf16 is widened to float and multiplied as that; by default forward multiplies pairs
+/// (linalg/pair_dot.hpp) and rounds weights to bf16.
 template <mask Mask = causal, attention::bias Bias = no_bias>
 struct options {
   Mask mask{};
@@ -34,17 +35,18 @@ struct options {
   number_list sinks{};
   bool sinks_in_lse = true;
   dropout drop{};
+  bool strict = false;
 };
 
 /// Options with a mask whose type is awkward to spell: `with_mask(causal{} & window(256, 0))`.
 template <mask Mask>
 HEDDLE_HD_FN constexpr options<Mask> with_mask(Mask const& m) {
-  return {m, {}, {}, {}, {}, {}, {}, 1, {}, {}, true, {}};
+  return {m, {}, {}, {}, {}, {}, {}, 1, {}, {}, true, {}, false};
 }
 /// Options with a bias, and a mask.
 template <bias Bias, mask Mask = causal>
 HEDDLE_HD_FN constexpr options<Mask, Bias> with_bias(Bias const& b, Mask const& m = {}) {
-  return {m, {}, {}, {}, {}, {}, {}, 1, b, {}, true, {}};
+  return {m, {}, {}, {}, {}, {}, {}, 1, b, {}, true, {}, false};
 }
 
 }  // namespace heddle::attention

@@ -5,6 +5,7 @@
 #include <heddle/attention/detail/rows.hpp>
 #include <heddle/attention/options.hpp>
 #include <heddle/core/arith.hpp>
+#include <heddle/core/bf16.hpp>
 #include <heddle/core/scalar.hpp>
 
 #include <limits>
@@ -30,11 +31,16 @@ struct sink_rule {
   HEDDLE_TILE bool given() const noexcept { return logits.size() != 0; }
 };
 
+/// Input types that forward multiplies in pairs (linalg/pair_dot.hpp) unless told otherwise.
+template <class In>
+inline constexpr bool has_pair_form = std::is_same_v<In, bf16>;
+
 /// A problem without its operands, its mask and its bias. T is the accumulator.
 template <class T>
 struct setup {
   geometry sizes;
   [[no_unique_address]] sink_rule sinks;
+  bool pairs;  ///< whether operands are multiplied in pairs (has_pair_form)
   score_rule<T> rule;
   dropout_rule<T> drop;
 };
@@ -99,9 +105,18 @@ HEDDLE_FN setup<T> make_rules(geometry const& g, options<Mask, Bias> const& o) {
   check_bias(o.bias, g.heads_q);
   return {g,
           {o.sinks, o.sinks_in_lse},
+          false,
           {number_scale, number_cap},
           make_dropout<T>(o.drop, g.heads_q, g.tokens_q / g.sequences, g.tokens_k / g.sequences,
                           g.cu_q.size() != 0 || g.cu_k.size() != 0)};
+}
+
+/// The same for an input type.
+template <class In, class Mask, class Bias>
+HEDDLE_FN auto make_rules_of(geometry const& g, options<Mask, Bias> const& o) {
+  auto rules = make_rules<accumulator_t<In>>(g, o);
+  rules.pairs = has_pair_form<In> && !o.strict;
+  return rules;
 }
 
 /// The number of sequences that the options name: by a list, or by itself.
@@ -120,7 +135,7 @@ HEDDLE_FN auto make_setup(Q const& q, K const& k, V const& v, options<Mask, Bias
   expect_unit_columns(q, "q");
   expect_shape(k, g.tokens_k, g.heads_kv, g.dk, "k");
   expect_shape(v, g.tokens_k, g.heads_kv, g.dv, "v");
-  return make_rules<accumulator_t<typename Q::value_type>>(g, o);
+  return make_rules_of<typename Q::value_type>(g, o);
 }
 
 }  // namespace detail

@@ -84,6 +84,15 @@ struct softmax_monoid {
   /// The same; `change(weights)` may change the block's weights after they were summed.
   template <class State, class Value, class Change>
   HEDDLE_HD_FN static void push_block(State& s, index_t n, T* scores, Value const& value, Change const& change) {
+    push_sums(s, n, scores, change, [&](T const* weights, index_t d) {
+      T part = T(0);
+      for (index_t c = 0; c < n; ++c) part = heddle::fma(weights[c], static_cast<T>(value(c, d)), part);
+      return part;
+    });
+  }
+  /// The same; `part(weights, d)` is the block's sum of column d.
+  template <class State, class Change, class Part>
+  HEDDLE_HD_FN static void push_sums(State& s, index_t n, T* scores, Change const& change, Part const& part) {
     if (n == 0) return;
     T max = s.max;
     for (index_t c = 0; c < n; ++c) max = scores[c] > max ? scores[c] : max;
@@ -94,11 +103,7 @@ struct softmax_monoid {
       sum += scores[c];
     }
     change(scores);
-    for (index_t d = 0; d < s.width(); ++d) {
-      T part = T(0);
-      for (index_t c = 0; c < n; ++c) part = heddle::fma(scores[c], static_cast<T>(value(c, d)), part);
-      s.acc[d] = heddle::fma(s.acc[d], shrink, part);
-    }
+    for (index_t d = 0; d < s.width(); ++d) s.acc[d] = heddle::fma(s.acc[d], shrink, part(scores, d));
     s.sum = heddle::fma(s.sum, shrink, sum);
     s.max = max;
   }

@@ -3,6 +3,7 @@
 
 #include <heddle/attention/detail/score.hpp>
 #include <heddle/attention/softmax_monoid.hpp>
+#include <heddle/tile/targets.hpp>
 
 /// @file
 /// Gradients of attention row by row, in plain loops: the definition of their order of operations.
@@ -140,6 +141,37 @@ HEDDLE_FN void query_row(Work const& w, index_t query, index_t head, T* sum, T* 
   }
 }
 
+/// Rows whose products with `out` are summed side by side: each is a chain, and one chain alone waits for itself.
+template <class In, class Out, class T>
+struct delta_rows {
+  static constexpr int most = 8;
+  In const* dout[most];
+  Out const* out[most];
+  T* to[most];
+  int count;
+
+  HEDDLE_FN delta_rows() noexcept : dout{}, out{}, to{}, count(0) {}
+};
+struct delta_body {
+  template <class Isa, class In, class Out, class T>
+  HEDDLE_SHIM void operator()(Isa, delta_rows<In, Out, T> const& x, index_t const& columns) const {
+    constexpr int most = delta_rows<In, Out, T>::most;
+    sum(std::make_integer_sequence<int, most>{}, x, columns);
+  }
+
+ private:
+  template <class In, class Out, class T, int... R>
+  static HEDDLE_SHIM void sum(std::integer_sequence<int, R...>, delta_rows<In, Out, T> const& x, index_t columns) {
+    // Rows that are not there repeat the first one.
+    In const* const dout[] = {x.dout[R < x.count ? R : 0]...};
+    Out const* const out[] = {x.out[R < x.count ? R : 0]...};
+    T sums[] = {(static_cast<void>(R), T(0))...};
+    for (index_t d = 0; d < columns; ++d)
+      ((sums[R] = heddle::fma(static_cast<T>(dout[R][d]), static_cast<T>(out[R][d]), sums[R])), ...);
+    ((R < x.count ? void(*x.to[R] += sums[R]) : void()), ...);
+  }
+};
+
 /// The row numbers: the log-sum-exp that weights are relative to, and delta = <dout, out> - dlse of every row that has
 /// a weight, 0 elsewhere: what lies there is not read.
 template <class In, class Out, class T>
@@ -151,28 +183,38 @@ struct row_numbers_work {
   head_rows<T const> lse, dlse;  ///< dlse may be null
   row_numbers<T> to;
 
-  HEDDLE_FN void operator()(index_t query, int) const {
-    bool const owned = query < sizes.end_q();
-    for (index_t head = 0; head < sizes.heads_q; ++head) row(query, head, owned);
+  using rows = delta_rows<In, Out, T>;
+  static constexpr index_t queries = rows::most;  ///< of one task
+
+  HEDDLE_FN void operator()(index_t task, int) const {
+    index_t const begin = task * queries, end = begin + queries < sizes.tokens_q ? begin + queries : sizes.tokens_q;
+    index_t const owned = sizes.end_q();
+    for (index_t head = 0; head < sizes.heads_q; ++head) {
+      rows together;
+      for (index_t query = begin; query < end; ++query) row(query, head, query < owned, together);
+      if (together.count > 0) dispatch_isa(delta_body{}, together, sizes.dv);
+    }
   }
 
  private:
-  HEDDLE_FN void row(index_t query, index_t head, bool owned) const {
+  HEDDLE_FN void row(index_t query, index_t head, bool owned, rows& together) const {
     using monoid = softmax_monoid<T>;
     T const keys = *lse.row(query, head);
-    T whole = keys, delta = T(0);
+    T whole = keys;
     if (owned && sinks.given() && !sinks.in_lse) {
       softmax_row<T> both{keys, T(1), nullptr, 0};
       monoid::push_sink(both, static_cast<T>(sinks.logits[head]));
       whole = monoid::log_sum_exp(both);
     }
     bool const empty = !owned || whole == monoid::lowest;
+    T* const delta = &to.at(row_number::delta, sizes, query, head);
+    *delta = !empty && dlse.data && !to.apart ? -*dlse.row(query, head) : T(0);
     if (!empty) {
-      delta = dot<T>(sizes.dv, dout.row(query, head), out.row(query, head));
-      if (dlse.data && !to.apart) delta -= *dlse.row(query, head);
+      together.dout[together.count] = dout.row(query, head);
+      together.out[together.count] = out.row(query, head);
+      together.to[together.count++] = delta;
     }
     to.at(row_number::lse, sizes, query, head) = owned ? whole : monoid::lowest;
-    to.at(row_number::delta, sizes, query, head) = delta;
     if (!to.apart) return;
     bool const none = empty || keys == monoid::lowest;
     to.at(row_number::keys_lse, sizes, query, head) = none ? T(0) : keys;

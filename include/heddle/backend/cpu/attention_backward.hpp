@@ -154,7 +154,7 @@ struct query_gradient_body {
       grade<true, Isa>(s, k, v, g.dk, g.dv, w.rules.rule.cap, seen);
       column_product<Isa>(s.sum_k, k.data, k.stride, g.dk, s.scores, s.weights, seen.run, add_to{});
     }
-    write_lanes(to.dq, tile, s.sum_k, g.dk, w.rules.rule.scale);
+    write_lanes<Isa>(to.dq, tile, s.sum_k, g.dk, w.rules.rule.scale);
   }
 
  private:
@@ -189,8 +189,8 @@ struct key_gradient_body {
     for (index_t head = tile.kv_head * tile.group; head < (tile.kv_head + 1) * tile.group; ++head)
       for (index_t first = 0; first < tile.seg.q_length; first += block_columns)
         block_of<Isa>(w, rules, tile, s, head, first);
-    write_lanes(to.dk, tile, s.sum_k, g.dk, T(1));
-    write_lanes(to.dv, tile, s.sum_v, g.dv, T(1));
+    write_lanes<Isa>(to.dk, tile, s.sum_k, g.dk, T(1));
+    write_lanes<Isa>(to.dv, tile, s.sum_v, g.dv, T(1));
   }
 
  private:

@@ -32,11 +32,11 @@ struct kernel<attention::decode_fn, cpu_tag> {
     index_t const rows = g.tokens_q / g.sequences * g.group(),
                   tiles = (rows + in::rows_per_task - 1) / in::rows_per_task;
     scratch_frame frame(exec);
-    T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work).size());
+    T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work));
     exec.for_each_tile(in::slots_of(g) * g.heads_kv * tiles, [work, memory](index_t task, int worker) {
       in::query_tile rows_of_task;
       if (in::find_decode_task(work.rules.sizes, task, rows_of_task))
-        in::forward_rows(work, rows_of_task, memory + worker * in::forward_room(work).size());
+        in::forward_rows(work, rows_of_task, memory + worker * in::forward_room(work));
     });
   }
 };

@@ -18,6 +18,9 @@ namespace heddle::attention::detail {
 /// Rows of a tile that are worked on side by side.
 inline constexpr index_t lanes = 32;
 
+/// Up to so many lanes, keys and values are taken as a stream: a decoding step reads them once and is done.
+inline constexpr index_t few_lanes = 8;
+
 /// How a product is blocked into registers.
 template <class Isa, class T>
 struct lane_blocking {
@@ -188,10 +191,11 @@ HEDDLE_SHIM void column_product(T* out, T const* a, index_t row_stride, index_t 
                                                lane, finish);
 }
 
-/// The same for the first `used` lanes one by one, columns of a side by side in registers: for few lanes.
+/// The same with a factor for the first `used` lanes one by one, to out[lane][r] in rows `pitch` apart; columns of a
+/// side by side in registers: for few lanes.
 template <class Isa, class T>
-HEDDLE_SHIM void few_lanes_product(T* out, T const* a, index_t row_stride, index_t columns, T const* weights,
-                                   column_run const& run, T const* factor, index_t used) {
+HEDDLE_SHIM void few_lanes_product(T* out, index_t pitch, T const* a, index_t row_stride, index_t columns,
+                                   T const* weights, column_run const& run, T const* factor, index_t used) {
   using V = typename lane_blocking<Isa, T>::vector;
   constexpr int together = 4;
   constexpr index_t step = together * V::width;
@@ -209,11 +213,10 @@ HEDDLE_SHIM void few_lanes_product(T* out, T const* a, index_t row_stride, index
         for (T& x : part) x = T(0);
         for (index_t c = run.lo; c < run.hi; ++c)
           if (T const w = weights[c * lanes + lane]; !(w < T(0)))
-            for (index_t d = first; d < columns; ++d)
-              part[d - first] = fma(w, a[c * row_stride + d], part[d - first]);
+            for (index_t d = first; d < columns; ++d) part[d - first] = fma(w, a[c * row_stride + d], part[d - first]);
       }
-      for (index_t d = first; d < columns && d < first + step; ++d)
-        out[d * lanes + lane] = fma(out[d * lanes + lane], factor[lane], part[d - first]);
+      T* const row = out + lane * pitch;
+      for (index_t d = first; d < columns && d < first + step; ++d) row[d] = fma(row[d], factor[lane], part[d - first]);
     }
 }
 

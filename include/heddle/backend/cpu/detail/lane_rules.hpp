@@ -40,7 +40,16 @@ struct key_columns {
   template <class Mask>
   HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
-    for (index_t lane = 0; lane < rows; ++lane) seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
+    if constexpr (std::is_same_v<Mask, causal>) {
+      // Positions ascend, so that the lanes that see a key are the last ones.
+      index_t lane = 0;
+      for (index_t step = lanes; step > 0; step /= 2)
+        if (lane + step <= rows && position[lane + step - 1] < first + c) lane += step;
+      seen = static_cast<std::uint32_t>(~std::uint64_t{0} << lane);
+    } else {
+      for (index_t lane = 0; lane < rows; ++lane)
+        seen |= std::uint32_t{mask.visible(position[lane], first + c)} << lane;
+    }
     return seen & alive;
   }
 };
@@ -63,9 +72,14 @@ struct query_columns {
   template <class Mask>
   HEDDLE_SHIM std::uint32_t bits(Mask const& mask, index_t c) const {
     std::uint32_t seen = 0;
-    if (alive[c])
+    if constexpr (std::is_same_v<Mask, causal>) {
+      index_t const count = first + c + 1 - keys.begin;
+      if (alive[c] && count > 0)
+        seen = static_cast<std::uint32_t>((std::uint64_t{1} << (count < lanes ? count : lanes)) - 1);
+    } else if (alive[c]) {
       for (index_t lane = 0; lane < keys.end - keys.begin; ++lane)
         seen |= std::uint32_t{mask.visible(first + c, keys.begin + lane)} << lane;
+    }
     return seen;
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/backend/cpu/detail/lane_panels.hpp>
+#include <heddle/backend/cpu/detail/lane_turn.hpp>
 #include <heddle/core/math.hpp>
 #include <heddle/core/math_weight.hpp>
 
@@ -25,8 +26,7 @@ HEDDLE_SHIM void pack_lanes(T* to, T* rows, head_rows<In const> const& from, Til
     scale_row<V>(rows + lane * columns, from.row(tile.token(lane), tile.head(lane)), columns, scale);
   }
   for (index_t i = tile.rows * columns; i < lanes * columns; ++i) rows[i] = T(0);
-  for (index_t d = 0; d < columns; ++d)
-    for (index_t lane = 0; lane < lanes; ++lane) to[d * lanes + lane] = rows[lane * columns + d];
+  turn_into_lanes<V>(to, rows, columns);
 }
 
 /// s becomes cap * tanh(s / cap).
@@ -95,8 +95,7 @@ HEDDLE_SHIM bool all_finite(staged<T> const& rows, index_t begin, index_t end, i
 /// The softmax monoid's push_block in every lane: scores become weights, the state's maximum and sum move on, and
 /// `factor` receives what the accumulated values are to be scaled by. Only the first `used` lanes count.
 template <class Isa, class T>
-HEDDLE_SHIM void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden,
-                             index_t used) {
+HEDDLE_SHIM void weigh_block(T* scores, T* max, T* sum, T* factor, visibility const& seen, T hidden, index_t used) {
   using V = typename lane_blocking<Isa, T>::vector;
   column_run const& run = seen.run;
   index_t const edge[] = {run.lo, run.full_begin, run.full_end, run.hi};
@@ -132,12 +131,9 @@ HEDDLE_SHIM void divide_lanes(T* acc, T const* sum, index_t columns) {
 }
 
 /// Row of the lane [d] = scale * sums[d][lane], rounded to the row's type; never -0.
-template <class Out, class T, class Tile>
+template <class Isa, class Out, class T, class Tile>
 HEDDLE_SHIM void write_lanes(head_rows<Out> const& to, Tile const& tile, T const* sums, index_t columns, T scale) {
-  for (index_t lane = 0; lane < tile.rows; ++lane) {
-    Out* const row = to.row(tile.token(lane), tile.head(lane));
-    for (index_t d = 0; d < columns; ++d) row[d] = static_cast<Out>(mul(scale, sums[d * lanes + lane]) + T(0));
-  }
+  write_rows<Isa>(to, tile, sums, columns, scaled_by<T>{scale});
 }
 
 }  // namespace heddle::attention::detail

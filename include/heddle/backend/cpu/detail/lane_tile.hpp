@@ -20,9 +20,11 @@ struct query_tile {
   block part;     ///< keys that this tile is about
   index_t slot;   ///< where a partial result goes
 
-  HEDDLE_SHIM index_t query(index_t lane) const noexcept { return (first + lane) / group; }
+  HEDDLE_SHIM index_t query(index_t lane) const noexcept { return group == 1 ? first + lane : (first + lane) / group; }
   HEDDLE_SHIM index_t token(index_t lane) const noexcept { return seg.q_begin + query(lane); }
-  HEDDLE_SHIM index_t head(index_t lane) const noexcept { return kv_head * group + (first + lane) % group; }
+  HEDDLE_SHIM index_t head(index_t lane) const noexcept {
+    return group == 1 ? kv_head : kv_head * group + (first + lane) % group;
+  }
   HEDDLE_SHIM block positions() const noexcept { return {query(0) + seg.offset, query(rows - 1) + 1 + seg.offset}; }
 };
 
@@ -64,9 +66,7 @@ struct key_tile {
   HEDDLE_SHIM index_t head(index_t) const noexcept { return kv_head; }
 };
 
-HEDDLE_FN index_t key_tasks(geometry const& g) {
-  return (g.tokens_k / lanes + g.sequences) * g.heads_kv;
-}
+HEDDLE_FN index_t key_tasks(geometry const& g) { return (g.tokens_k / lanes + g.sequences) * g.heads_kv; }
 
 HEDDLE_FN bool find_key_task(geometry const& g, index_t task, key_tile& found) {
   index_t tile = task / g.heads_kv;
