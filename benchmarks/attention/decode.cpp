@@ -11,6 +11,7 @@
 #include <heddle/exec/threads_executor.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -58,8 +59,13 @@ void measure(decode_case<T> c, int threads, double ceiling) {
   c.seconds(exec, threads);
   for (int i = 0; i < 11; ++i) rates.push_back(c.bytes() / c.seconds(exec, threads) * 1e-9);
   double const rate = bench::median(rates);
-  std::printf("%s, threads %d: %.1f GB/s, the machine reads %.1f GB/s (%s)\n", c.name, threads, rate, ceiling,
-              name(best_isa()));
+  bench::print_measure({.bench = "attention_decode",
+                        .name = c.name,
+                        .threads = threads,
+                        .seconds = c.bytes() * 1e-9 / rate,
+                        .work = c.bytes(),
+                        .unit = "GB/s",
+                        .ceiling = ceiling});
   std::printf("evidence attention.decode.%s.t%d %.3f ratio\n", c.name, threads, rate / ceiling);
 }
 

@@ -12,6 +12,7 @@
 #include <heddle/linalg/matmul.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -101,8 +102,13 @@ void measure(threads_executor& exec, memory_ceiling& read) {
     double const bandwidth = bench::median(reads);
     double const computed = peak / (2.0 * static_cast<double>(m)) * static_cast<double>(sizeof(T));
     double const rate = bench::median(rates), bound = std::min(bandwidth, computed);
-    std::printf("%-4s m %2d t%d  %5.1f GB/s, read %5.1f, computable %6.1f\n", types<T>::name, static_cast<int>(m),
-                exec.concurrency(), rate * 1e-9, bandwidth * 1e-9, computed * 1e-9);
+    bench::print_measure({.bench = "linalg_decode",
+                          .name = types<T>::name + (", rows: " + std::to_string(m)),
+                          .threads = exec.concurrency(),
+                          .seconds = static_cast<double>(bytes) / rate,
+                          .work = static_cast<double>(bytes),
+                          .unit = "GB/s",
+                          .ceiling = bound * 1e-9});
     std::printf("evidence matmul.decode.%s.m%d.t%d %.3f ratio\n", types<T>::name, static_cast<int>(m),
                 exec.concurrency(), rate / bound);
   }
