@@ -2,8 +2,9 @@
 
 /// @file
 /// The transform of 2^20 complex floats, out of place, against FFTW 3.3 in single precision: planned by FFTW_PATIENT
-/// for one and for two threads, with a minute each (after which it takes the best plan so far); the faster one counts. The ratio is FFTW's time / ours, medians of
-/// interleaved runs by the wall clock. Both results are compared with a transform in double first.
+/// for one and for two threads, with a minute each, after which it takes the best plan so far; the faster one counts.
+/// The ratio is FFTW's time / ours, medians of interleaved runs by the wall clock. Both results are compared with a
+/// transform in double first.
 ///
 /// Usage: bench_algorithm_fft [--quick]    with it, FFTW plans by FFTW_MEASURE and sizes beside 2^20 are left out.
 

@@ -108,8 +108,8 @@ std::vector<peer<T>> peers() {
 #endif
 #if defined(HEDDLE_BENCH_VQSORT)
   if constexpr (!std::is_same_v<T, pair>)
-    list.push_back(
-        {"vqsort (one thread)", [](std::vector<T>& x) { hwy::Sorter()(x.data(), x.size(), hwy::SortAscending()); }, true, true});
+    list.push_back({"vqsort (one thread)",
+                    [](std::vector<T>& x) { hwy::Sorter()(x.data(), x.size(), hwy::SortAscending()); }, true, true});
 #endif
   return list;
 }
@@ -159,8 +159,10 @@ void measure(char const* id, settings const& s) {
   }
   double const own = bench::median(own_times);
   double best = 0, vqsort = 0;
-  bench::measurement m{
-      .bench = "algorithm_sort", .name = bench::power_of_two(s.n) + " " + (id + 5), .threads = exec.concurrency(), .seconds = own};
+  bench::measurement m{.bench = "algorithm_sort",
+                       .name = bench::power_of_two(s.n) + " " + (id + 5),
+                       .threads = exec.concurrency(),
+                       .seconds = own};
   for (std::size_t p = 0; p < others.size(); ++p) {
     double const t = bench::median(times[p]);
     m.peers.emplace_back(others[p].name, t);

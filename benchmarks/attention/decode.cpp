@@ -30,8 +30,16 @@ struct decode_case {
   std::vector<float> out, lse;
 
   decode_case(char const* n, index_t t, index_t h, index_t kv, index_t c)
-      : name(n), tokens(t), heads(h), kv_heads(kv), columns(c), q(random(h * c, 1)), k(random(t * kv * c, 2)),
-        v(random(t * kv * c, 3)), out(static_cast<std::size_t>(h * c)), lse(static_cast<std::size_t>(h)) {}
+      : name(n),
+        tokens(t),
+        heads(h),
+        kv_heads(kv),
+        columns(c),
+        q(random(h * c, 1)),
+        k(random(t * kv * c, 2)),
+        v(random(t * kv * c, 3)),
+        out(static_cast<std::size_t>(h * c)),
+        lse(static_cast<std::size_t>(h)) {}
 
   double bytes() const { return 2.0 * double(tokens * kv_heads * columns) * sizeof(T); }
   template <class Executor>

@@ -154,12 +154,8 @@ outcome compare(shape const& s, int threads, threads_executor& exec, peer_list c
   }
   double const t = bench::median(us);
   outcome result{0, flops / t * 1e-9 / peak};
-  bench::measurement m{.bench = "linalg_matmul",
-                       .name = s.name,
-                       .threads = threads,
-                       .seconds = t,
-                       .work = flops,
-                       .ceiling = peak};
+  bench::measurement m{
+      .bench = "linalg_matmul", .name = s.name, .threads = threads, .seconds = t, .work = flops, .ceiling = peak};
   if (best) m.peers.emplace_back(best->name(), bench::median(them));
   bench::print_measure(m);
   if (!best) {

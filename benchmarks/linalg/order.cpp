@@ -65,8 +65,10 @@ struct totals {
 class product {
  public:
   explicit product(shape const& s)
-      : s_(s), a_(bench::random_floats(static_cast<std::size_t>(s.m * s.k), 1)),
-        b_(bench::random_floats(static_cast<std::size_t>(s.k * s.n), 2)), c_(static_cast<std::size_t>(s.m * s.n)) {}
+      : s_(s),
+        a_(bench::random_floats(static_cast<std::size_t>(s.m * s.k), 1)),
+        b_(bench::random_floats(static_cast<std::size_t>(s.k * s.n), 2)),
+        c_(static_cast<std::size_t>(s.m * s.n)) {}
 
   void run(threads_executor& exec, order_policy order) {
     matmul(exec, input(a_, s_.m, s_.k, s_.a_transposed), input(b_, s_.k, s_.n, s_.b_transposed),

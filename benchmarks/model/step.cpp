@@ -115,7 +115,8 @@ void profile(arguments const& a) {
     seen.clear();
     std::int64_t const begin = deadline::now_ns();
     for (index_t i = 1; i <= a.steps; ++i) trainer.step(i, 1e-4, data);
-    print(std::is_same_v<T, float> ? "fp32" : "bf16", seen, a.steps, static_cast<double>(deadline::now_ns() - begin) * 1e-9 / static_cast<double>(a.steps));
+    print(std::is_same_v<T, float> ? "fp32" : "bf16", seen, a.steps,
+          static_cast<double>(deadline::now_ns() - begin) * 1e-9 / static_cast<double>(a.steps));
   });
 }
 
