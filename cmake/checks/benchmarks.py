@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes docs/benchmarks.md and its pictures from docs/benchmarks.jsonl, and checks that they are what it makes.
 
-The first line of the file says where it was measured; each other one is a `measure` line of a benchmark
-(benchmarks/support/measure.hpp), as cmake/evidence.cmake kept it. --write brings page and pictures up to date.
+The first line of the file says where it was measured, with a note where one is wanted; each other one is a `measure`
+line of a benchmark (benchmarks/support/measure.hpp), as cmake/evidence.cmake kept it. --write brings page and pictures
+up to date.
 """
 import json
 import math
@@ -35,7 +36,8 @@ BENCHES = {
     "linalg_grouped": ("Grouped products", "64 groups of 1024 x 1024, 8192 rows in equal groups or by Zipf's law, "
                        "beside one dense product of as many flops; then batches of small products.", ("ratio", "rate")),
     "linalg_order": ("What the orders of sums cost", "The same products with any order of sums, the repeatable one and "
-                     "the elastic one: time of the first / that of the others.", ("ratio",)),
+                     "the elastic one: time of the first / that of the others. The picture has the most threads.",
+                     ("ratio",)),
     "attention_forward": ("Attention forward", "Causal; flops of the visible half. The ceiling is our matmul at 1024 "
                           "cubed.", ("tokens",)),
     "attention_backward": ("Attention backward", "Causal; 2.5 times the flops of the forward pass.", ("tokens",)),
@@ -66,16 +68,12 @@ def ratio(m):
     return min(m["peers"].values()) / m["ours_us"] if m["peers"] else None
 
 
-def series_of(m):
-    """What a measurement is a bar of, and the row in which it stands."""
+def series_of(m, most_threads):
+    """What a measurement is a bar of, and the row in which it stands; None where it only stands in the table."""
     if m["bench"] == "linalg_order":
         kind, shape = m["case"].split(" ", 1)
-        return f"{kind}, {threads_text(m)}", shape
-    return threads_text(m), m["case"]
-
-
-def threads_text(m):
-    return "1 thread" if m["threads"] == 1 else f"{m['threads']} threads"
+        return (kind, shape) if m["threads"] == most_threads else None
+    return "1 thread" if m["threads"] == 1 else f"{m['threads']} threads", m["case"]
 
 
 def value_of(m, kind):
@@ -100,10 +98,9 @@ def chart(title, kind, measures):
         return curves(title, "tokens", "part of the rate of matmul", lines, 1) if lines else None
     rows = {}
     for m in measures:
-        value = value_of(m, kind)
-        series, row = series_of(m)
-        if value:
-            rows.setdefault(row, {})[series] = value
+        value, place = value_of(m, kind), series_of(m, max(other["threads"] for other in measures))
+        if value and place:
+            rows.setdefault(place[1], {})[place[0]] = value
     if not rows:
         return None
     unit = next((m["unit"] for m in measures if "unit" in m), "")
@@ -154,7 +151,7 @@ def generated(where, measures):
             "interleaved runs; peers are forced to their best and checked before they are timed. A ratio is the time "
             "of the fastest peer / ours: above 1 ours is faster. [evidence.md](evidence.md) has the goals.", "",
             f"Source: {where['commit']}. Machine: {where['processor']}, {where['cores']} cores. "
-            f"Compiler: {where['compiler']}.", ""]
+            f"Compiler: {where['compiler']}.{' ' + where['note'] if 'note' in where else ''}", ""]
     for bench, (title, text, kinds) in BENCHES.items():
         mine = [m for m in measures if m["bench"] == bench]
         if not mine:

@@ -101,12 +101,15 @@ def bars(title, x_name, rows, reference=None, at_most=math.inf):
         picture.text(left - 8, top + pitch * (i + 0.5) + 4, label, anchor="end")
         for k, (name, (value, ceiling)) in enumerate(row.items()):
             at = y + BAR * k
-            shown = fixed(value, 2 if value < 10 else 0)
+            shown = f"{value:.2f}" if value < 10 else f"{value:.0f}"
             picture.box(left, at, x(value) - left, BAR - 1, PALETTE[series.index(name) % len(PALETTE)],
                         f"{label}, {name}: {shown}")
+            after = x(value)
             if ceiling:
                 picture.line(x(ceiling), at - 1, x(ceiling), at + BAR, "axis", ' stroke-width="2"')
-            picture.text(x(max(value, ceiling or 0)) + 4, at + BAR, shown, 9, style="soft")
+                hidden = after - 4 < x(ceiling) < after + 8 + text_width(shown, 9)
+                after = max(after, x(ceiling)) if hidden else after
+            picture.text(after + 4, at + BAR, shown, 9, style="soft")
     if reference is not None:
         picture.line(x(reference), top - 4, x(reference), bottom, "axis", ' stroke-dasharray="4 3"')
     picture.line(left, top, left, bottom, "axis")
