@@ -130,7 +130,8 @@ int main(int, char** arguments) {
   std::string const self = arguments[0];
   std::string const folder = self.substr(0, self.rfind('/') + 1);
   // MPI's ranks spin while they wait: more of them, or longer sums, take minutes where cores are few.
-  for (auto const [p, n] : {std::pair{2, 64}, {4, 64}, {2, 65536}, {4, 65536}, {2, 1048576}}) {
+  constexpr std::pair<int, index_t> compared[] = {{2, 64}, {4, 64}, {2, 65536}, {4, 65536}, {2, 1048576}};
+  for (auto const& [p, n] : compared) {
     auto const [ours, other] = compare_all_reduce(folder, p, n);
     if (n == 65536 && p == 4) print_evidence(ours, other);
   }
