@@ -110,7 +110,7 @@ lane_tests() { cmake -DOPTIONS=-DHEDDLE_WARNINGS_AS_ERRORS=ON -P cmake/test.cmak
 
 lane_checks() {
   local script
-  for script in layering text sizes docstrings umbrella mirror docs budget; do
+  for script in layering text sizes docstrings umbrella mirror docs benchmarks budget; do
     check python3 cmake/checks/$script.py
   done
 }

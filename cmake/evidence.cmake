@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -P cmake/evidence.cmake: runs the programs that evidence_ids.txt lists in release, prints every line
 # `evidence <id> <value> <unit>`, writes docs/evidence.md, and fails where a program fails or a required id is missing.
+# Lines `measure {...}` go to docs/benchmarks.jsonl, from which cmake/checks/benchmarks.py makes docs/benchmarks.md.
 #
 # Settings, given before -P: -DONLY=exact (bits, bytes and counts only; leaves docs/evidence.md alone and also fails
 # where a goal is missed), -DCXX=<compiler>, -DJOBS=<n>.
@@ -30,7 +31,8 @@ function(build_programs)
   endforeach()
 endfunction()
 
-# run_program(<word>...): runs one program with its output shown and adds its evidence lines to `found`.
+# run_program(<word>...): runs one program with its output shown and adds its evidence lines to `found`, and what it
+# measured to `measures`, one JSON object a line.
 function(run_program program)
   if(program STREQUAL "read")
     set(output "")
@@ -58,6 +60,12 @@ function(run_program program)
   string(REPLACE "\n" "" new "${new}")
   list(APPEND found ${new})
   set(found "${found}" PARENT_SCOPE)
+  string(REGEX MATCHALL "(^|\n)measure {[^\n]+" new "${output}")
+  foreach(line IN LISTS new)
+    string(REGEX REPLACE "^\n?measure " "" line "${line}")
+    string(APPEND measures "${line}\n")
+  endforeach()
+  set(measures "${measures}" PARENT_SCOPE)
 endfunction()
 
 # value_of(<id> <out>): the number that was printed for an id, or the word itself.
@@ -178,6 +186,7 @@ foreach(line IN LISTS lines)
 endforeach()
 
 set(found "")
+set(measures "")
 set(broken "")
 build_programs(${targets})
 foreach(line IN LISTS chosen)
@@ -227,7 +236,11 @@ Source: ${commit}. Machine: ${processor}, ${cores} cores. Compiler: ${version}, 
 | id | value | goal | verdict | what is compared | printed by |
 |---|---|---|---|---|---|
 ${rows}")
-  say("heddle: wrote docs/evidence.md; python3 cmake/checks/docs.py --write brings README.md up to date with it")
+  string(CONCAT where "\"commit\":\"${commit}\",\"processor\":\"${processor}\",\"cores\":${cores},"
+                "\"compiler\":\"${version}, -O2\"")
+  file(WRITE ${root}/docs/benchmarks.jsonl "{${where}}\n${measures}")
+  execute_process(COMMAND python3 ${root}/cmake/checks/benchmarks.py --write)
+  say("heddle: wrote docs/evidence.md and docs/benchmarks.md; python3 cmake/checks/docs.py --write updates README.md")
 endif()
 if(missed)
   say("heddle: goals missed: ${missed}")

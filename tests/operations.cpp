@@ -15,6 +15,7 @@
 #include <heddle/algorithm/scatter.hpp>
 #include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/segmented.hpp>
+#include <heddle/algorithm/segmented_sort.hpp>
 #include <heddle/algorithm/sort_by.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
@@ -261,6 +262,8 @@ TEMPLATE_LIST_TEST_CASE("counts, selections and segments say what they move and 
               [&](auto& e) { segmented_reduce(e, x, ends, m.vector<float>(3), plus<float>{}); });
   expect_work(exec, 4, 12 * n + 4 * 32 + 4 * 16, 3 * n + 4,
               [&](auto& e) { segmented_inclusive_scan(e, x, ends, y, plus<float>{}); });
+  expect_work(exec, 4, 2 * 32 + 4 * n + 2 * 16 * n, 0, [&](auto& e) { segmented_sort(e, x, ends, y); });
+  expect_work(exec, 8, 64 + 116 * n, 0, [&](auto& e) { segmented_sort_pairs(e, x, ends, y, keys, places); });
   expect_work(exec, 1, 4 * n, 0, [&](auto& e) { copy(e, views::iota(n, 0), m.vector<float>(n)); });
   expect_work(exec, 1, 12 * n, 0, [&](auto& e) { copy(e, views::gather(x, keys), y); });
 }
@@ -365,6 +368,8 @@ TEMPLATE_LIST_TEST_CASE("sorts and searches say what they move and do, part by p
   auto const a = m.vector<float>(large), b = m.vector<float>(large);
   expect_work(exec, 1, 8 * n, 0, [&](auto& e) { heddle::sort(e, x, y); });
   expect_work(exec, 1, 24 * n, 0, [&](auto& e) { sort_pairs(e, x, y, at, at); });
+  view<float, 1> const strided(twice.data(), dims<1>(n), index_t{2});
+  expect_work(exec, 3, 3 * 8 * n, 0, [&](auto& e) { heddle::sort(e, strided, strided); });
   expect_work(exec, 6, (4 + 8 + 8) * large, 0, [&](auto& e) { heddle::sort(e, a, b); });
   expect_work(exec, 2, 16 * n + 24 * n, 0, [&](auto& e) { argsort(e, x, at); });
   auto const less = [](float l, float r) { return l < r; };

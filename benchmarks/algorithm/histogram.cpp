@@ -35,11 +35,15 @@ double ratio(char const* name, index_t n, int runs, Loop const& loop) {
         2, [&](index_t t, int) { loop(keys.data() + t * (n / 2), static_cast<std::size_t>(n / 2), parts[t]); });
     for (int b = 0; b < 256; ++b) theirs[b] = index_t{parts[0][b]} + parts[1][b];
   };
-  std::vector<double> const t = bench::medians(runs, run, by_hand);
+  bench::measurement const m = bench::contest(runs,
+                                              {.bench = "algorithm_histogram",
+                                               .name = bench::power_of_two(n) + " keys of " + name,
+                                               .threads = 2,
+                                               .work = double(n) * sizeof(T),
+                                               .unit = "GB/s"},
+                                              run, {{"loop written out", by_hand}});
   if (ours != theirs) std::puts("the counts differ"), std::exit(1);
-  std::printf("%td keys of %s: ours %.3f ms, loop %.3f ms\n", static_cast<std::ptrdiff_t>(n), name, t[0] * 1e3,
-              t[1] * 1e3);
-  return t[1] / t[0];
+  return bench::ratio(m);
 }
 
 }  // namespace

@@ -81,12 +81,14 @@ double ratio(index_t n, index_t bins, int runs) {
       bench::peers::place_by_lines(keys.data(), first, count, static_cast<std::size_t>(bins), next, theirs.data);
     });
   };
-  std::vector<double> const t = bench::medians(runs, run, directly, by_lines);
+  bench::measurement const m = bench::contest(runs,
+                                              {.bench = "algorithm_partition_by_key",
+                                               .name = bench::power_of_two(n) + " keys below " + std::to_string(bins),
+                                               .threads = 2},
+                                              run, {{"placed directly", directly}, {"streamed by lines", by_lines}});
   if (std::memcmp(ours.data, theirs.data, static_cast<std::size_t>(n) * sizeof(std::int32_t)) != 0 || dropped != 0)
     std::puts("the permutations differ"), std::exit(1);
-  std::printf("%td keys below %td: ours %.2f ms, directly %.2f ms, by lines %.2f ms\n", static_cast<std::ptrdiff_t>(n),
-              static_cast<std::ptrdiff_t>(bins), t[0] * 1e3, t[1] * 1e3, t[2] * 1e3);
-  return (t[1] < t[2] ? t[1] : t[2]) / t[0];
+  return bench::ratio(m);
 }
 
 }  // namespace

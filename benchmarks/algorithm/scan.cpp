@@ -29,44 +29,44 @@ bool right(std::vector<float> const& x, std::vector<float> const& y) {
   return true;
 }
 
+struct peer {
+  char const* name;
+  void (*scan)(float const*, float*, std::size_t);
+};
+constexpr peer peers[] = {
+    {"oneTBB", bench::peers::tbb_scan},
+    {"Thrust", bench::peers::thrust_scan},
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool const quick = argc > 1 && std::strcmp(argv[1], "--quick") == 0;
   index_t const n = quick ? index_t{1} << 20 : index_t{1} << 24;
   std::vector<float> const x = bench::random_floats(static_cast<std::size_t>(n), 7);
-  std::vector<float> ours(x.size(), NAN), tbb = ours, thrust = ours;
+  std::vector<float> ours(x.size(), NAN);
   threads_executor exec(2);
   auto const run = [&] {
     inclusive_scan(exec, view<float const, 1>(x.data(), dims<1>(n)), view<float, 1>(ours.data(), dims<1>(n)),
                    plus<float>{});
   };
-  auto const with_tbb = [&] {
-#if defined(HEDDLE_BENCH_TBB)
-    bench::peers::tbb_scan(x.data(), tbb.data(), x.size());
-#endif
-  };
-  auto const with_thrust = [&] {
-#if defined(HEDDLE_BENCH_THRUST)
-    bench::peers::thrust_scan(x.data(), thrust.data(), x.size());
-#endif
-  };
-  std::vector<double> const t = bench::medians(quick ? 3 : 15, run, with_tbb, with_thrust);
+  std::vector<std::vector<float>> theirs(std::size(peers), ours);
+  bench::peer_programs others;
+  for (std::size_t i = 0; i < theirs.size(); ++i)
+    if (peers[i].scan) others.emplace_back(peers[i].name, [&, i] { peers[i].scan(x.data(), theirs[i].data(), n); });
+  bench::measurement const m = bench::contest(quick ? 3 : 15,
+                                              {.bench = "algorithm_scan",
+                                               .name = "running sums of " + bench::power_of_two(n) + " floats",
+                                               .threads = 2,
+                                               .work = 8.0 * double(n),
+                                               .unit = "GB/s"},
+                                              run, others);
   if (!right(x, ours)) return std::puts("our running sums are wrong"), 1;
-  std::printf("running sums of %td floats: ours %.3f ms", static_cast<std::ptrdiff_t>(n), t[0] * 1e3);
-  double best = 0;
-#if defined(HEDDLE_BENCH_TBB)
-  if (!right(x, tbb)) return std::puts("TBB's running sums are wrong"), 1;
-  std::printf(", TBB %.3f ms", t[1] * 1e3);
-  best = t[1];
-#endif
-#if defined(HEDDLE_BENCH_THRUST)
-  if (!right(x, thrust)) return std::puts("Thrust's running sums are wrong"), 1;
-  std::printf(", Thrust %.3f ms", t[2] * 1e3);
-  if (best == 0 || t[2] < best) best = t[2];
-#endif
-  if (best == 0)
-    std::puts("\nevidence scan absent neither oneTBB nor Thrust was found");
+  for (std::size_t i = 0; i < theirs.size(); ++i)
+    if (peers[i].scan && !right(x, theirs[i]))
+      return std::printf("the running sums of %s are wrong\n", peers[i].name), 1;
+  if (others.empty())
+    std::puts("evidence scan absent no peer was found");
   else
-    std::printf("\nevidence scan %.3f ratio\n", best / t[0]);
+    std::printf("evidence scan %.3f ratio\n", bench::ratio(m));
 }

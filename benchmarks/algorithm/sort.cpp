@@ -11,6 +11,7 @@
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/exec/threads_executor.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -107,8 +108,8 @@ std::vector<peer<T>> peers() {
 #endif
 #if defined(HEDDLE_BENCH_VQSORT)
   if constexpr (!std::is_same_v<T, pair>)
-    list.push_back(
-        {"vqsort", [](std::vector<T>& x) { hwy::Sorter()(x.data(), x.size(), hwy::SortAscending()); }, true, true});
+    list.push_back({"vqsort (one thread)",
+                    [](std::vector<T>& x) { hwy::Sorter()(x.data(), x.size(), hwy::SortAscending()); }, true, true});
 #endif
   return list;
 }
@@ -158,15 +159,17 @@ void measure(char const* id, settings const& s) {
   }
   double const own = bench::median(own_times);
   double best = 0, vqsort = 0;
-  std::printf("%s: n %lld, heddle %.2f ms in %d threads", id, static_cast<long long>(s.n), own * 1e3,
-              exec.concurrency());
+  bench::measurement m{.bench = "algorithm_sort",
+                       .name = bench::power_of_two(s.n) + " " + (id + 5),
+                       .threads = exec.concurrency(),
+                       .seconds = own};
   for (std::size_t p = 0; p < others.size(); ++p) {
     double const t = bench::median(times[p]);
-    std::printf(", %s %.2f ms", others[p].name, t * 1e3);
+    m.peers.emplace_back(others[p].name, t);
     double& least = others[p].is_vqsort ? vqsort : best;
     if (least == 0 || t < least) least = t;
   }
-  std::printf("\n");
+  bench::print_measure(m);
   if (best > 0)
     std::printf("evidence %s %.3f ratio\n", id, best / own);
   else

@@ -13,6 +13,7 @@
 #include <heddle/backend/cpu/sparse.hpp>
 #include <heddle/exec/threads_executor.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <dlfcn.h>
@@ -109,9 +110,15 @@ int main(int argc, char** argv) {
       run(what);
       seconds[what].push_back(bench::now(bench::watch::wall) - start);
     }
-  for (int what = 0; what < programs; ++what)
-    std::printf("spmv: %s, %d thread(s): %.3f ms\n", what < 2 ? "ours" : "Eigen", what % 2 + 1,
-                bench::median(seconds[what]) * 1e3);
+  for (int i = 0; i < 2; ++i) {
+    bench::measurement m{.bench = "algorithm_sparse",
+                         .name = "matrix by vector, 2^24 entries",
+                         .threads = i + 1,
+                         .seconds = bench::median(seconds[i]),
+                         .work = 2.0 * a.entries};
+    if (programs > 2) m.peers.emplace_back("Eigen", bench::median(seconds[2 + i]));
+    bench::print_measure(m);
+  }
   if (ours_wrong != 0 || theirs_wrong != 0) {
     std::printf("spmv: rows outside the error bound: ours %d, Eigen's %d\n", ours_wrong, theirs_wrong);
     return 1;

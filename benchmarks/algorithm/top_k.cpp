@@ -8,6 +8,7 @@
 #include <heddle/backend/cpu/top_k.hpp>
 #include <heddle/exec/serial_executor.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -91,7 +92,10 @@ int main(int count, char** arguments) {
     return 1;
   }
   double const mine = bench::median(t[0]), in_order = bench::median(t[1]), with_heap = bench::median(t[2]);
-  std::printf("top_k: heddle %.3f ms, ordered list %.3f ms, heap %.3f ms (%s, one thread)\n", mine * 1e3,
-              in_order * 1e3, with_heap * 1e3, name(best_isa()));
+  bench::print_measure({.bench = "algorithm_top_k",
+                        .name = "8 of 512, 4096 rows",
+                        .threads = 1,
+                        .seconds = mine,
+                        .peers = {{"ordered list", in_order}, {"heap", with_heap}}});
   std::printf("evidence top_k %.3f ratio\n", (in_order < with_heap ? in_order : with_heap) / mine);
 }

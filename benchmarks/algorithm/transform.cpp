@@ -69,9 +69,12 @@ int main(int argc, char** argv) {
   ours();
   for (index_t i = 0; i < n; ++i)
     if (a.data[i] != b.data[i] + 1) return std::puts("our triad is wrong"), 1;
-  std::vector<double> const t = bench::medians(quick ? 3 : 15, ours, loop, streaming);
-  double const gigabytes = 12e-9 * static_cast<double>(n), best = t[1] < t[2] ? t[1] : t[2];
-  std::printf("triad of %td floats: ours %.1f GB/s, loop %.1f GB/s, past the caches %.1f GB/s\n",
-              static_cast<std::ptrdiff_t>(n), gigabytes / t[0], gigabytes / t[1], gigabytes / t[2]);
-  std::printf("evidence stream.triad %.3f ratio\n", best / t[0]);
+  bench::measurement const m = bench::contest(quick ? 3 : 15,
+                                              {.bench = "algorithm_transform",
+                                               .name = "triad of " + bench::power_of_two(n) + " floats",
+                                               .threads = 2,
+                                               .work = 12.0 * double(n),
+                                               .unit = "GB/s"},
+                                              ours, {{"loop", loop}, {"loop past the caches", streaming}});
+  std::printf("evidence stream.triad %.3f ratio\n", bench::ratio(m));
 }

@@ -11,6 +11,7 @@
 #include <heddle/exec/threads_executor.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -29,8 +30,16 @@ struct decode_case {
   std::vector<float> out, lse;
 
   decode_case(char const* n, index_t t, index_t h, index_t kv, index_t c)
-      : name(n), tokens(t), heads(h), kv_heads(kv), columns(c), q(random(h * c, 1)), k(random(t * kv * c, 2)),
-        v(random(t * kv * c, 3)), out(static_cast<std::size_t>(h * c)), lse(static_cast<std::size_t>(h)) {}
+      : name(n),
+        tokens(t),
+        heads(h),
+        kv_heads(kv),
+        columns(c),
+        q(random(h * c, 1)),
+        k(random(t * kv * c, 2)),
+        v(random(t * kv * c, 3)),
+        out(static_cast<std::size_t>(h * c)),
+        lse(static_cast<std::size_t>(h)) {}
 
   double bytes() const { return 2.0 * double(tokens * kv_heads * columns) * sizeof(T); }
   template <class Executor>
@@ -58,8 +67,13 @@ void measure(decode_case<T> c, int threads, double ceiling) {
   c.seconds(exec, threads);
   for (int i = 0; i < 11; ++i) rates.push_back(c.bytes() / c.seconds(exec, threads) * 1e-9);
   double const rate = bench::median(rates);
-  std::printf("%s, threads %d: %.1f GB/s, the machine reads %.1f GB/s (%s)\n", c.name, threads, rate, ceiling,
-              name(best_isa()));
+  bench::print_measure({.bench = "attention_decode",
+                        .name = c.name,
+                        .threads = threads,
+                        .seconds = c.bytes() * 1e-9 / rate,
+                        .work = c.bytes(),
+                        .unit = "GB/s",
+                        .ceiling = ceiling});
   std::printf("evidence attention.decode.%s.t%d %.3f ratio\n", c.name, threads, rate / ceiling);
 }
 

@@ -14,6 +14,7 @@
 #include <heddle/linalg/packed_operand.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cstdio>
@@ -131,9 +132,14 @@ void measure(threads_executor& exec, memory_ceiling& read) {
     double const bandwidth = bench::median(reads);
     double const computed = peak / (2.0 * static_cast<double>(m)) * static_cast<double>(sizeof(T));
     double const rate = bench::median(rates), bound = std::min(bandwidth, computed);
-    std::printf("%-4s %-8s m %2d t%d  %5.1f GB/s, read %5.1f, computable %6.1f\n", types<T>::name,
-                Packed ? "packed" : "stored", static_cast<int>(m), exec.concurrency(), rate * 1e-9, bandwidth * 1e-9,
-                computed * 1e-9);
+    bench::print_measure({.bench = "linalg_decode",
+                          .name = types<T>::name + (std::string(Packed ? ", packed" : ", stored") + ", rows: ") +
+                                  std::to_string(m),
+                          .threads = exec.concurrency(),
+                          .seconds = static_cast<double>(bytes) / rate,
+                          .work = static_cast<double>(bytes),
+                          .unit = "GB/s",
+                          .ceiling = bound * 1e-9});
     std::printf("evidence matmul.%s.%s.m%d.t%d %.3f ratio\n", kind, types<T>::name, static_cast<int>(m),
                 exec.concurrency(), rate / bound);
     std::fflush(stdout);

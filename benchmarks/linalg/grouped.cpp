@@ -12,6 +12,7 @@
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/linalg/grouped_matmul.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cmath>
@@ -88,7 +89,12 @@ void compare(char const* id, int runs, double flops, F const& ours, G const& oth
     them.push_back(bench::now(bench::watch::wall) - start);
   }
   double const t = bench::median(us), o = bench::median(them);
-  std::printf("%-24s %7.1f Gflop/s, dense %7.1f Gflop/s\n", id, flops / t * 1e-9, flops / o * 1e-9);
+  bench::print_measure({.bench = "linalg_grouped",
+                        .name = id,
+                        .threads = usable_cores(),
+                        .seconds = t,
+                        .peers = {{"one dense product", o}},
+                        .work = flops});
   std::printf("evidence matmul.%s %.3f ratio\n", id, o / t);
   std::fflush(stdout);
 }
@@ -122,9 +128,12 @@ void batch(threads_executor& exec, index_t products, index_t m, index_t n, index
     if (i > 0) t.push_back(bench::now(bench::watch::wall) - start);
   }
   double const s = bench::median(t), size = static_cast<double>(products);
-  std::printf("batch of %lld, %lld x %lld x %lld: %.1f ns each, %.1f Gflop/s\n", static_cast<long long>(products),
-              static_cast<long long>(m), static_cast<long long>(n), static_cast<long long>(k), s / size * 1e9,
-              2e-9 * size * static_cast<double>(m * n * k) / s);
+  bench::print_measure({.bench = "linalg_grouped",
+                        .name = "batch of " + std::to_string(products) + ", " + std::to_string(m) + " x " +
+                                std::to_string(n) + " x " + std::to_string(k),
+                        .threads = usable_cores(),
+                        .seconds = s,
+                        .work = 2.0 * size * static_cast<double>(m * n * k)});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <heddle/linalg/matmul.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/peers.hpp>
 #include <support/timing.hpp>
 
@@ -153,15 +154,15 @@ outcome compare(shape const& s, int threads, threads_executor& exec, peer_list c
   }
   double const t = bench::median(us);
   outcome result{0, flops / t * 1e-9 / peak};
-  std::printf("%-15s t%d  ours %6.1f Gflop/s (%2.0f %% of peak)", s.name, threads, flops / t * 1e-9,
-              100 * result.of_peak);
-  if (s.size.m == 1) std::printf(", %.1f GB/s", 4e-9 * s.size.k * static_cast<double>(s.size.n) / t);
+  bench::measurement m{
+      .bench = "linalg_matmul", .name = s.name, .threads = threads, .seconds = t, .work = flops, .ceiling = peak};
+  if (best) m.peers.emplace_back(best->name(), bench::median(them));
+  bench::print_measure(m);
   if (!best) {
-    std::printf("\nevidence matmul.f32.%s.t%d absent no_peer_found\n", s.name, threads);
+    std::printf("evidence matmul.f32.%s.t%d absent no_peer_found\n", s.name, threads);
     return result;
   }
   double const other = bench::median(them);
-  std::printf("  %s %6.1f Gflop/s\n", best->name().c_str(), flops / other * 1e-9);
   std::printf("evidence matmul.f32.%s.t%d %.3f ratio\n", s.name, threads, other / t);
   std::fflush(stdout);
   bool const both_at_peak = result.of_peak > 0.95 && flops / other * 1e-9 / peak > 0.95;

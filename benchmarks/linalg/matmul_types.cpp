@@ -11,6 +11,7 @@
 #include <heddle/linalg/matmul.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <dlfcn.h>
@@ -145,12 +146,13 @@ double against_peer(library const& peer, shape const& s, serial_executor& exec) 
     us.push_back(seconds([&] { x.multiply(exec, x.c.data()); }));
     if (other) them.push_back(seconds([&] { peer.run(other); }));
   }
-  std::printf("bf16 %-15s ours %6.1f Gflop/s", s.name, flops / bench::median(us) * 1e-9);
-  if (!other) return std::printf("\n"), 0;
-  peer.drop(other);
-  std::printf("  oneDNN %6.1f  ratio %.3f\n", flops / bench::median(them) * 1e-9,
-              bench::median(them) / bench::median(us));
-  return bench::median(them) / bench::median(us);
+  bench::measurement m{.bench = "linalg_matmul_types",
+                       .name = std::string("bf16 ") + s.name,
+                       .seconds = bench::median(us),
+                       .work = flops};
+  if (other) m.peers.emplace_back("oneDNN", bench::median(them)), peer.drop(other);
+  bench::print_measure(m);
+  return bench::ratio(m);
 }
 
 struct speedup {
@@ -168,9 +170,13 @@ speedup over_float(int n, serial_executor& exec) {
     t[1].push_back(seconds([&] { y.multiply(exec, y.c.data()); }));
     t[2].push_back(seconds([&] { z.multiply(exec, sums.data()); }));
   }
-  double const flops = 2e-9 * n * n * n, f = bench::median(t[1]);
-  std::printf("%d cubed: float %.1f, bf16 %.1f Gflop/s, bytes %.1f Gop/s\n", n, flops / f, flops / bench::median(t[0]),
-              flops / bench::median(t[2]));
+  double const flops = 2.0 * n * n * n, f = bench::median(t[1]);
+  for (int i : {0, 2})
+    bench::print_measure({.bench = "linalg_matmul_types",
+                          .name = (i == 0 ? "bf16 beside float, " : "bytes beside float, ") + std::to_string(n),
+                          .seconds = bench::median(t[i]),
+                          .peers = {{"our float", f}},
+                          .work = flops});
   return {f / bench::median(t[0]), f / bench::median(t[2])};
 }
 

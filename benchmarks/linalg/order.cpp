@@ -10,6 +10,7 @@
 #include <heddle/exec/plan.hpp>
 #include <heddle/exec/threads_executor.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cmath>
@@ -64,8 +65,10 @@ struct totals {
 class product {
  public:
   explicit product(shape const& s)
-      : s_(s), a_(bench::random_floats(static_cast<std::size_t>(s.m * s.k), 1)),
-        b_(bench::random_floats(static_cast<std::size_t>(s.k * s.n), 2)), c_(static_cast<std::size_t>(s.m * s.n)) {}
+      : s_(s),
+        a_(bench::random_floats(static_cast<std::size_t>(s.m * s.k), 1)),
+        b_(bench::random_floats(static_cast<std::size_t>(s.k * s.n), 2)),
+        c_(static_cast<std::size_t>(s.m * s.n)) {}
 
   void run(threads_executor& exec, order_policy order) {
     matmul(exec, input(a_, s_.m, s_.k, s_.a_transposed), input(b_, s_.k, s_.n, s_.b_transposed),
@@ -100,8 +103,13 @@ void measure(shape const& s, threads_executor& exec, int runs, totals& sum) {
   for (int i = 0; i < runs; ++i)
     for (int o = 0; o < 3; ++o) t[o].push_back(p.seconds(exec, orders[o], repetitions));
   double const relaxed = bench::median(t[0]), repeatable = bench::median(t[1]), elastic = bench::median(t[2]);
-  std::printf("%-15s t%d  relaxed %6.1f Gflop/s, repeatable %.3f, elastic %.3f of that\n", s.name, exec.concurrency(),
-              flops / relaxed * 1e-9, relaxed / repeatable, relaxed / elastic);
+  for (int o : {1, 2})
+    bench::print_measure({.bench = "linalg_order",
+                          .name = std::string(o == 1 ? "repeatable " : "elastic ") + s.name,
+                          .threads = exec.concurrency(),
+                          .seconds = o == 1 ? repeatable : elastic,
+                          .peers = {{"relaxed", relaxed}},
+                          .work = flops});
   sum.log_repeatable += std::log(relaxed / repeatable), sum.log_elastic += std::log(relaxed / elastic);
   sum.relaxed_bytes += p.bytes() + scratch[0], sum.extra_bytes += scratch[2] - scratch[0];
   ++sum.count;

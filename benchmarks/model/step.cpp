@@ -15,6 +15,8 @@
 #include <heddle/model/decoder.hpp>
 #include <heddle/model/trainer.hpp>
 
+#include <support/measure.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +48,7 @@ std::string key_of(span const& s) {
 }
 
 // A span that holds another one has no figures; only the innermost ones are counted.
-void print(recorder const& seen, index_t steps, double step_seconds) {
+void print(char const* type, recorder const& seen, index_t steps, double step_seconds) {
   std::map<std::string, line> lines;
   double total = 0;
   seen.for_each([&](recorded_span const& r) {
@@ -67,6 +69,22 @@ void print(recorder const& seen, index_t steps, double step_seconds) {
                 1e3 * l.seconds / n, 100 * l.seconds / n / step_seconds, l.bytes / l.seconds * 1e-9,
                 l.flops / l.seconds * 1e-9);
   std::printf("step %.1f ms, of which operations %.1f ms\n", 1e3 * step_seconds, 1e3 * total / n);
+  // The longest ones are kept; the rest of the step is one row.
+  double kept = 0;
+  auto const keep = [&](std::string const& name, line const& l) {
+    bool const computes = l.flops > 0;
+    bench::print_measure({.bench = "model_step",
+                          .name = std::string(type) + ": " + name,
+                          .threads = usable_cores(),
+                          .seconds = l.seconds / n,
+                          .work = (computes ? l.flops : l.bytes) / n,
+                          .unit = computes ? "Gflop/s" : "GB/s"});
+    kept += l.seconds / n;
+  };
+  for (std::size_t i = 0; i < sorted.size() && i < 10; ++i) keep(sorted[i].first, sorted[i].second);
+  line rest;
+  rest.seconds = n * (step_seconds - kept);
+  keep("the rest of the step", rest);
 }
 
 template <class T>
@@ -97,7 +115,8 @@ void profile(arguments const& a) {
     seen.clear();
     std::int64_t const begin = deadline::now_ns();
     for (index_t i = 1; i <= a.steps; ++i) trainer.step(i, 1e-4, data);
-    print(seen, a.steps, static_cast<double>(deadline::now_ns() - begin) * 1e-9 / static_cast<double>(a.steps));
+    print(std::is_same_v<T, float> ? "fp32" : "bf16", seen, a.steps,
+          static_cast<double>(deadline::now_ns() - begin) * 1e-9 / static_cast<double>(a.steps));
   });
 }
 

@@ -11,6 +11,7 @@
 #include <heddle/optim/sgd.hpp>
 
 #include <support/ceilings.hpp>
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cmath>
@@ -107,7 +108,16 @@ int main(int argc, char** argv) {
       if (round > 0) c.rates.push_back(rate);  // the first one brings the pages in
     }
   double const ceiling = bench::median(all[3].rates);
-  for (contestant const& c : all) std::printf("%-12s %6.1f GB/s\n", c.name, bench::median(c.rates));
+  for (contestant const& c : all) {
+    double const rate = bench::median(c.rates), bytes = c.bytes * static_cast<double>(a.n);
+    bench::print_measure({.bench = "optim_rules",
+                          .name = c.name,
+                          .threads = exec.concurrency(),
+                          .seconds = bytes * 1e-9 / rate,
+                          .work = bytes,
+                          .unit = "GB/s",
+                          .ceiling = ceiling});
+  }
   for (int i = 0; i < 3; ++i)
     std::printf("evidence %s.bandwidth %.3f ratio\n", all[i].name, bench::median(all[i].rates) / ceiling);
 }

@@ -4,34 +4,34 @@
 /// @file
 /// Programs that run in turns, so that what else the machine does meets all of them.
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <time.h>
 
-#include <utility>
-#include <vector>
+#include <functional>
 
 namespace heddle::bench {
 
-/// Medians, in seconds, of `runs` rounds in which every callable runs once, after one round that is not counted.
-/// Threads of the one before get a moment to fall asleep.
-template <class... F>
-std::vector<double> medians(int runs, F const&... f) {
-  std::vector<std::vector<double>> times(sizeof...(F));
-  auto const once = [](auto const& call) {
-    timespec const rest{0, 3000000};
-    nanosleep(&rest, nullptr);
-    double const start = now(watch::wall);
-    call();
-    return now(watch::wall) - start;
-  };
-  for (int r = -1; r < runs; ++r) {
-    std::size_t i = 0;
-    ((r < 0 ? static_cast<void>(once(f)) : times[i].push_back(once(f)), ++i), ...);
-  }
-  std::vector<double> result;
-  for (auto& t : times) result.push_back(median(std::move(t)));
-  return result;
+/// What runs beside ours, with its name.
+using peer_programs = std::vector<std::pair<std::string, std::function<void()>>>;
+
+/// Runs ours and every peer once in each of `runs` rounds, after one that is not counted, by the wall clock. Threads of
+/// the one before get a moment to fall asleep. Prints the medians of all, and fills them in.
+inline measurement contest(int runs, measurement m, std::function<void()> const& ours, peer_programs const& peers) {
+  std::vector<std::vector<double>> times(peers.size() + 1);
+  for (int r = -1; r < runs; ++r)
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      timespec const rest{0, 3000000};
+      nanosleep(&rest, nullptr);
+      double const start = now(watch::wall);
+      i == 0 ? ours() : peers[i - 1].second();
+      if (r >= 0) times[i].push_back(now(watch::wall) - start);
+    }
+  m.seconds = median(times[0]);
+  for (std::size_t i = 0; i < peers.size(); ++i) m.peers.emplace_back(peers[i].first, median(times[i + 1]));
+  print_measure(m);
+  return m;
 }
 
 }  // namespace heddle::bench

@@ -15,6 +15,8 @@
 #include <heddle/linalg/tile_matmul.hpp>
 #include <heddle/nn/softmax.hpp>
 
+#include <support/measure.hpp>
+
 #include <immintrin.h>
 #include <time.h>
 
@@ -139,8 +141,10 @@ void stream(char const* where, index_t rows, int repeat, int runs) {
   };
   auto const report = [&](char const* name, auto const& hand, auto const& ours) {
     auto const t = medians(runs, repeated(hand), repeated(ours));
-    std::printf("%-8s %-4s by hand %8.2f us  ours %8.2f us\n", name, where, t.first / repeat * 1e6,
-                t.second / repeat * 1e6);
+    bench::print_measure({.bench = "tile_probe",
+                          .name = std::string(name) + " in " + where,
+                          .seconds = t.second / repeat,
+                          .peers = {{"by hand", t.first / repeat}}});
     std::printf("evidence tile.%s.%s %.3f ratio\n", name, where, t.first / t.second);
   };
   report(
@@ -169,15 +173,21 @@ int main() {
     serial_executor exec;
     view<float const, 2> const x(a.x.data(), dims<2>(size, size));
     view<float, 2> const y(c.y.data(), dims<2>(size, size));
-    std::vector<double> part;
+    std::vector<double> part, seconds;
+    double peak_rate = 0;
     for (int i = 0; i < 9; ++i) {
       double const peak = fma_peak(4000000, &sink), start = now();
       linalg::tile_matmul(exec, x, x, y);
-      double const speed = 2.0 * static_cast<double>(size * size * size) / (now() - start);
-      part.push_back(speed / peak);
-      if (i == 0)
-        std::printf("matmul %lld: %.1f of %.1f GFLOP/s\n", static_cast<long long>(size), speed * 1e-9, peak * 1e-9);
+      seconds.push_back(now() - start);
+      part.push_back(2.0 * static_cast<double>(size * size * size) / seconds.back() / peak);
+      peak_rate = std::max(peak_rate, peak * 1e-9);
     }
+    std::nth_element(seconds.begin(), seconds.begin() + 4, seconds.end());
+    bench::print_measure({.bench = "tile_probe",
+                          .name = "matmul " + std::to_string(size),
+                          .seconds = seconds[4],
+                          .work = 2.0 * static_cast<double>(size * size * size),
+                          .ceiling = peak_rate});
     std::nth_element(part.begin(), part.begin() + 4, part.end());
     std::printf("evidence tile.matmul.%lld %.3f peak\n", static_cast<long long>(size), part[4]);
   }

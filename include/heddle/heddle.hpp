@@ -23,6 +23,7 @@
 #include <heddle/algorithm/scatter.hpp>
 #include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/segmented.hpp>
+#include <heddle/algorithm/segmented_sort.hpp>
 #include <heddle/algorithm/sort.hpp>
 #include <heddle/algorithm/sort_by.hpp>
 #include <heddle/algorithm/sparse.hpp>

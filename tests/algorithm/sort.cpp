@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/algorithm/sort.hpp>
+#include <heddle/algorithm/sort_by.hpp>
 
 #include <support/catch.hpp>
 #include <support/executors.hpp>
@@ -24,6 +25,10 @@ void expect_sorted(E& exec, std::vector<T> const& x, sort_options const& options
   heddle::sort(exec, output(in_place), output(in_place), options);
   sort_pairs(exec, input(x), output(with), input(places), output(at), options);
   sort_pairs(exec, output(both), output(both), output(at_in_place), output(at_in_place), options);
+  std::vector<T> keys_in_place = x, keys_apart = alone;
+  std::vector<std::int64_t> values_in_place = places, values_apart(x.size(), -1);
+  sort_pairs(exec, output(keys_in_place), output(keys_in_place), input(places), output(values_apart), options);
+  sort_pairs(exec, input(x), output(keys_apart), output(values_in_place), output(values_in_place), options);
   exec.synchronize();
   std::vector<std::int64_t> const want = test::stable_order(x, options);
   std::vector<T> const want_keys = test::taken(x, want);
@@ -33,6 +38,10 @@ void expect_sorted(E& exec, std::vector<T> const& x, sort_options const& options
   REQUIRE(at == want);
   REQUIRE(test::same_bits(both, want_keys));
   REQUIRE(at_in_place == want);
+  REQUIRE(test::same_bits(keys_in_place, want_keys));
+  REQUIRE(values_apart == want);
+  REQUIRE(test::same_bits(keys_apart, want_keys));
+  REQUIRE(values_in_place == want);
 }
 
 }  // namespace
@@ -89,6 +98,50 @@ TEMPLATE_LIST_TEST_CASE("large sorts of hostile keys", "[algorithm]", test::tile
     sort_options const& options = test::all_orders[static_cast<int>(kind) % 4];
     expect_sorted(setup.exec, test::make_keys<std::uint32_t>(kind, n, 5), options);
     expect_sorted(setup.exec, test::make_keys<float>(kind, n, 6), options);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("sorts of strided and reversed vectors", "[algorithm]", test::tile_cases) {
+  TestType setup;
+  auto& exec = setup.exec;
+  for (index_t n : {0, 1, 2, 257, 4097}) {
+    INFO(n);
+    std::vector<float> const x = test::make_keys<float>(test::keys::mixed, 3 * n + 1, 31);
+    view<float const, 1> const third(x.data() + 1, dims<1>(n), index_t{3});
+    view<float const, 1> const back(x.data() + (n > 0 ? 3 * n - 2 : 0), dims<1>(n), index_t{-3});
+    std::vector<float> keys, backwards;
+    for (index_t i = 0; i < n; ++i) keys.push_back(third(i));
+    backwards.assign(keys.rbegin(), keys.rend());
+    std::vector<std::int64_t> const order = test::stable_order(keys, test::down);
+    std::vector<float> const want = test::taken(keys, order);
+    std::vector<float> dense(keys.size(), -1), wide(2 * keys.size(), -1), in_place = x;
+    view<float, 1> const spread(wide.data(), dims<1>(n), index_t{2});
+    std::vector<int> places(keys.size()), at(2 * keys.size(), -1), indices = at;
+    std::iota(places.begin(), places.end(), 0);
+    view<int, 1> const spread_at(at.data(), dims<1>(n), index_t{2}),
+        spread_indices(indices.data(), dims<1>(n), index_t{2});
+    heddle::sort(exec, third, output(dense), test::down);
+    exec.synchronize();
+    REQUIRE(test::same_bits(dense, want));
+    heddle::sort(exec, back, output(dense), test::down);
+    exec.synchronize();
+    REQUIRE(test::same_bits(dense, test::taken(backwards, test::stable_order(backwards, test::down))));
+    sort_pairs(exec, third, spread, input(places), spread_at, test::down);
+    argsort(exec, third, spread_indices, test::down);
+    view<float, 1> const own(in_place.data() + 1, dims<1>(n), index_t{3});
+    heddle::sort(exec, own, own, test::down);
+    exec.synchronize();
+    std::vector<float> untouched = x;
+    for (index_t i = 0; i < n; ++i) {
+      std::size_t const e = static_cast<std::size_t>(i);
+      REQUIRE(bit_cast<std::uint32_t>(wide[2 * e]) == bit_cast<std::uint32_t>(want[e]));
+      REQUIRE(wide[2 * e + 1] == -1);
+      REQUIRE(at[2 * e] == order[e]);
+      REQUIRE(indices[2 * e] == order[e]);
+      REQUIRE(indices[2 * e + 1] == -1);
+      untouched[3 * e + 1] = want[e];
+    }
+    REQUIRE(test::same_bits(in_place, untouched));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/algorithm/detail/adjacent.hpp>
 #include <heddle/algorithm/detail/merge_path.hpp>
 #include <heddle/algorithm/detail/radix_partition.hpp>
 #include <heddle/tile/run.hpp>
@@ -94,23 +95,17 @@ HEDDLE_FN void radix_sort(E& exec, records<K, V> const& in, records<K, V> const&
   }
 }
 
-template <any_view V>
-HEDDLE_FN auto* sort_operand(V const& v, index_t n) {
-  HEDDLE_EXPECTS(v.size() == n, "all operands of a sort have one extent", v.size(), n);
-  HEDDLE_EXPECTS(n <= 1 || v.stride(0) == 1, "sort takes adjacent elements: copy a strided view first", v.stride(0));
-  return v.data();
-}
-
 }  // namespace detail
 
 /// keys_out = keys_in in order; equal keys stay in theirs.
 ///
-/// Shapes: vectors of one extent, adjacent elements. Types: integers of 8 to 64 bits, float, double, the narrow floats.
+/// Shapes: vectors of one extent, strides free. Types: integers of 8 to 64 bits, float, double, the narrow floats.
 /// Pre: keys_out is keys_in (in place) or doesn't overlap it. Errors: contract_error. Complexity: O(n) for numbers of
 /// one size. Sync: submits. Determinism: exact and stable, so the same bits everywhere. Memory: scratch of a second
-/// copy, and of tables that grow with the workers. Numerics: -0 equals +0 and both keep their sign; every NaN stands
-/// behind the numbers in both directions, unless `nan_placement::first` is asked for.
-/// Source: least-significant-digit radix sort inside buckets by the leading digit; merges where buckets are uneven.
+/// copy, of a third where keys_out isn't adjacent, and of tables that grow with the workers. Numerics: -0 equals +0 and
+/// both keep their sign; every NaN stands behind the numbers in both directions, unless `nan_placement::first` is asked
+/// for. Source: least-significant-digit radix sort inside buckets by the leading digit; merges where buckets are
+/// uneven.
 struct sort_fn {
   template <executor E, vector_view In, vector_view Out>
     requires(writable_view<Out>&& scalar<typename Out::value_type>&&
@@ -119,15 +114,18 @@ struct sort_fn {
     using K = typename Out::value_type;
     using data = detail::records<K, detail::no_value>;
     index_t const n = keys_in.extent(0);
-    data const in{const_cast<K*>(detail::sort_operand(keys_in, n)), nullptr};
-    data const out{detail::sort_operand(keys_out, n), nullptr};
-    if (n > 0) detail::radix_sort(exec, in, out, n, options);
+    scratch_frame<E> frame(exec);
+    data const out{detail::adjacent_output(frame, keys_out, n), nullptr};
+    if (n == 0) return;
+    data const in{const_cast<K*>(detail::adjacent_input(exec, keys_in, out.keys, n)), nullptr};
+    detail::radix_sort(exec, in, out, n, options);
+    detail::put_back(exec, out.keys, keys_out);
   }
 };
 
 /// The same with a value for each key, which goes where its key goes.
 ///
-/// Shapes: four vectors of one extent, adjacent elements. Types: values of any trivially copyable type. Pre: each
+/// Shapes: four vectors of one extent, strides free. Types: values of any trivially copyable type. Pre: each
 /// output is its input (in place) or overlaps nothing. Otherwise as sort.
 struct sort_pairs_fn {
   template <executor E, vector_view KeysIn, vector_view KeysOut, vector_view ValuesIn, vector_view ValuesOut>
@@ -141,9 +139,15 @@ struct sort_pairs_fn {
     using V = typename ValuesOut::value_type;
     using data = detail::records<K, V>;
     index_t const n = keys_in.extent(0);
-    data const in{const_cast<K*>(detail::sort_operand(keys_in, n)), const_cast<V*>(detail::sort_operand(values_in, n))};
-    data const out{detail::sort_operand(keys_out, n), detail::sort_operand(values_out, n)};
-    if (n > 0) detail::radix_sort(exec, in, out, n, options);
+    scratch_frame<E> frame(exec);
+    data const out{detail::adjacent_output(frame, keys_out, n), detail::adjacent_output(frame, values_out, n)};
+    HEDDLE_EXPECTS(values_in.size() == n, "all operands of a sort have one extent", values_in.size(), n);
+    if (n == 0) return;
+    data const in{const_cast<K*>(detail::adjacent_input(exec, keys_in, out.keys, n)),
+                  const_cast<V*>(detail::adjacent_input(exec, values_in, out.values, n))};
+    detail::radix_sort(exec, in, out, n, options);
+    detail::put_back(exec, out.keys, keys_out);
+    detail::put_back(exec, out.values, values_out);
   }
 };
 

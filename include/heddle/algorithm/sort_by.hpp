@@ -139,7 +139,7 @@ struct less_at {
 
 /// out = in, ordered by `less`; equal elements stay in their order.
 ///
-/// Shapes: vectors of one extent, adjacent elements. Types: any that is trivially copyable; `less(a, b)` is a strict
+/// Shapes: vectors of one extent, strides free. Types: any that is trivially copyable; `less(a, b)` is a strict
 /// weak order and runs where the executor does. Pre: out is in (in place) or doesn't overlap it. Errors:
 /// contract_error. Complexity: O(n log n). Sync: submits. Determinism: exact and stable. Memory: scratch of a second
 /// copy. Numbers are sorted faster by `sort`. Source: blocks of 4096, then merges along the merge path.
@@ -150,13 +150,17 @@ struct sort_by_fn {
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, Less const& less) const {
     index_t const n = in.extent(0);
     using T = typename Out::value_type;
-    detail::merge_sort<T>(exec, detail::sort_operand(in, n), detail::sort_operand(out, n), n, less);
+    scratch_frame<E> frame(exec);
+    T* const to = detail::adjacent_output(frame, out, n);
+    if (n == 0) return;
+    detail::merge_sort<T>(exec, detail::adjacent_input(exec, in, to, n), to, n, less);
+    detail::put_back(exec, to, out);
   }
 };
 
 /// indices = the places of the keys in order: keys[indices[0]] comes first; equal keys by rising index.
 ///
-/// Shapes: vectors of one extent, adjacent elements. Types: keys as for sort, or any type with an order; indices of an
+/// Shapes: vectors of one extent, strides free. Types: keys as for sort, or any type with an order; indices of an
 /// integer type that holds n - 1. Errors: contract_error. Otherwise as sort and sort_by.
 struct argsort_fn {
   template <executor E, vector_view Keys, vector_view Indices>
@@ -165,14 +169,14 @@ struct argsort_fn {
     using K = typename Keys::value_type;
     using I = typename Indices::value_type;
     index_t const n = keys.extent(0);
-    K const* const from = detail::sort_operand(keys, n);
-    I* const to = numbered(indices, n);
-    if (n == 0) return;
     scratch_frame<E> frame(exec);
+    I* const to = numbered(frame, indices, n);
+    if (n == 0) return;
     K* const sorted = frame.template take<K>(n);
-    tile::run(exec, detail::number_program<K, I>{n, from, sorted, to});
+    tile::run(exec, detail::number_program<K, I>{n, detail::adjacent_input(exec, keys, sorted, n), sorted, to});
     detail::records<K, I> const both{sorted, to};
     detail::radix_sort(exec, both, both, n, options);
+    detail::put_back(exec, to, indices);
   }
   template <executor E, vector_view Keys, vector_view Indices, class Less>
     requires(writable_view<Indices>&& std::integral<typename Indices::value_type>&&
@@ -181,20 +185,23 @@ struct argsort_fn {
     using K = typename Keys::value_type;
     using I = typename Indices::value_type;
     index_t const n = keys.extent(0);
-    K const* const from = detail::sort_operand(keys, n);
-    I* const to = numbered(indices, n);
+    scratch_frame<E> frame(exec);
+    I* const to = numbered(frame, indices, n);
     if (n == 0) return;
+    K* const room = detail::is_adjacent(keys) ? nullptr : frame.template take<K>(n);
+    K const* const from = detail::adjacent_input(exec, keys, room, n);
     tile::run(exec, detail::number_program<K, I>{n, from, nullptr, to});
     detail::merge_sort<I>(exec, to, to, n, detail::less_at<K, Less>{from, less});
+    detail::put_back(exec, to, indices);
   }
 
  private:
-  template <class Indices>
-  static HEDDLE_FN auto* numbered(Indices const& indices, index_t n) {
+  template <executor E, class Indices>
+  static HEDDLE_FN auto* numbered(scratch_frame<E>& frame, Indices const& indices, index_t n) {
     using I = typename Indices::value_type;
     HEDDLE_EXPECTS(n == 0 || static_cast<index_t>(static_cast<I>(n - 1)) == n - 1,
                    "the index type must hold the last index", n);
-    return detail::sort_operand(indices, n);
+    return detail::adjacent_output(frame, indices, n);
   }
 };
 

@@ -12,6 +12,7 @@
 #include <heddle/algorithm/scatter.hpp>
 #include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/segmented.hpp>
+#include <heddle/algorithm/segmented_sort.hpp>
 #include <heddle/algorithm/sort_by.hpp>
 #include <heddle/algorithm/sparse.hpp>
 #include <heddle/algorithm/stencil.hpp>
@@ -118,4 +119,6 @@ void count_and_select(float* memory, index_t* counts, int* keys) {
   segmented_reduce(exec, x, offsets, view<float, 1>(memory + 8, dims<1>(4)), plus<float>{});
   segmented_inclusive_scan(exec, x, offsets, y, plus<float>{});
   segmented_exclusive_scan(exec, x, offsets, y, maximum<float>{});
+  segmented_sort(exec, x, offsets, y);
+  segmented_sort_pairs(exec, x, offsets, y, k, places);
 }

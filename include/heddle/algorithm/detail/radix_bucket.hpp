@@ -27,10 +27,11 @@ struct records {
     if constexpr (has_values) values[to] = source.values[i];
   }
   HEDDLE_HD_FN void copy(records const& source, index_t n) const {
-    if (keys == source.keys) return;
-    for (index_t i = 0; i < n; ++i) keys[i] = source.keys[i];
+    if (keys != source.keys)
+      for (index_t i = 0; i < n; ++i) keys[i] = source.keys[i];
     if constexpr (has_values)
-      for (index_t i = 0; i < n; ++i) values[i] = source.values[i];
+      if (values != source.values)
+        for (index_t i = 0; i < n; ++i) values[i] = source.values[i];
   }
 };
 
