@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/merge_path.hpp>
 #include <heddle/algorithm/detail/radix_partition.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -121,6 +122,7 @@ struct sort_fn {
     index_t const n = keys_in.extent(0);
     data const in{const_cast<K*>(detail::sort_operand(keys_in, n)), nullptr};
     data const out{detail::sort_operand(keys_out, n), nullptr};
+    expect_apart_or_same("sort", keys_out, keys_in);
     if (n > 0) detail::radix_sort(exec, in, out, n, options);
   }
 };
@@ -143,6 +145,10 @@ struct sort_pairs_fn {
     index_t const n = keys_in.extent(0);
     data const in{const_cast<K*>(detail::sort_operand(keys_in, n)), const_cast<V*>(detail::sort_operand(values_in, n))};
     data const out{detail::sort_operand(keys_out, n), detail::sort_operand(values_out, n)};
+    expect_apart_or_same("sort_pairs", keys_out, keys_in);
+    expect_apart_or_same("sort_pairs", values_out, values_in);
+    expect_apart("sort_pairs", keys_out, values_in, values_out);
+    expect_apart("sort_pairs", values_out, keys_in);
     if (n > 0) detail::radix_sort(exec, in, out, n, options);
   }
 };

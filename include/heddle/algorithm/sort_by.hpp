@@ -14,7 +14,7 @@ template <class T, class Less>
 struct sort_blocks_program {
   using plain = void;
   using data = records<T, no_value>;
-  static constexpr index_t block = 4096, run = 16;
+  static constexpr index_t block = tile::block_elements, run = 16;
 
   index_t n;
   T const* source;
@@ -150,6 +150,7 @@ struct sort_by_fn {
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, Less const& less) const {
     index_t const n = in.extent(0);
     using T = typename Out::value_type;
+    expect_apart_or_same("sort_by", out, in);
     detail::merge_sort<T>(exec, detail::sort_operand(in, n), detail::sort_operand(out, n), n, less);
   }
 };
@@ -167,6 +168,7 @@ struct argsort_fn {
     index_t const n = keys.extent(0);
     K const* const from = detail::sort_operand(keys, n);
     I* const to = numbered(indices, n);
+    expect_apart("argsort", indices, keys);
     if (n == 0) return;
     scratch_frame<E> frame(exec);
     K* const sorted = frame.template take<K>(n);
@@ -183,6 +185,7 @@ struct argsort_fn {
     index_t const n = keys.extent(0);
     K const* const from = detail::sort_operand(keys, n);
     I* const to = numbered(indices, n);
+    expect_apart("argsort", indices, keys);
     if (n == 0) return;
     tile::run(exec, detail::number_program<K, I>{n, from, nullptr, to});
     detail::merge_sort<I>(exec, to, to, n, detail::less_at<K, Less>{from, less});

@@ -148,6 +148,7 @@ struct swiglu_backward_fn {
     index_t const width = dy.extent(1);
     HEDDLE_EXPECTS(x.extent(1) == 2 * width && dx.extents() == x.extents(), "swiglu: x holds a gate and an up half",
                    x.extent(1), dx.extent(1), width);
+    expect_apart("swiglu_backward", dx, x, dy);
     auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
     auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
     heddle::detail::transform_as(exec, "swiglu_backward", d_gate, detail::swiglu_gate_gradient{}, gate, up, dy);
