@@ -118,6 +118,19 @@ TEMPLATE_LIST_TEST_CASE("softmax of nothing, and of views that don't fit", "[nn]
                     contract_error);
 }
 
+TEMPLATE_LIST_TEST_CASE("softmax_backward of weights that are 0", "[nn]", test::tile_cases) {
+  TestType setup;
+  float const y[] = {0, 0, 0, /**/ 0.25f, 0, 0.75f, /**/ 0, 1, 0},
+              dy[] = {inf, 1, qnan, /**/ 4, -inf, 8, /**/ qnan, 3, inf};
+  float const want[] = {0, 0, 0, /**/ -0.75f, 0, 0.75f, /**/ 0, 0, 0};
+  float dx[9];
+  for (float& v : dx) v = qnan;
+  dims<2> const e(3, 3);
+  nn::softmax_backward(setup.exec, view<float const, 2>(y, e), view<float const, 2>(dy, e), view<float, 2>(dx, e));
+  setup.exec.synchronize();
+  for (int i = 0; i < 9; ++i) REQUIRE(dx[i] == want[i]);
+}
+
 TEMPLATE_LIST_TEST_CASE("softmax_backward", "[nn]", test::tile_cases) {
   TestType setup;
   index_t const rows = 3, columns = 70;

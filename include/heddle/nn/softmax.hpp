@@ -106,7 +106,8 @@ struct softmax_backward_program : tile::over_rows {
         out,
         [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA {
           using V = std::remove_cvref_t<decltype(w)>;
-          return select(w == splat<V>(value(0)), splat<V>(value(0)), mul(w, g - dot));
+          V const d = mul(w, g - dot);
+          return select(w == splat<V>(value(0)), select(d == d, d, splat<V>(value(0))), d);
         },
         weights, gradient, s.dot);
   }
