@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/arith.hpp>
 #include <heddle/core/overlap.hpp>
-#include <heddle/core/scalar.hpp>
 
 /// @file
 /// What operations on rows ask of their operands, in one wording: sizes, and a term that keeps a norm finite.
@@ -12,7 +12,7 @@ namespace heddle::nn::detail {
 /// Matrices of the extents of x.
 template <class X, class... V>
 HEDDLE_FN void expect_shape(char const* operation, X const& x, V const&... v) {
-  ((HEDDLE_EXPECTS(v.extent(0) == x.extent(0) && v.extent(1) == x.extent(1), "every matrix has the extents of the input",
+  ((HEDDLE_EXPECTS(v.extent(0) == x.extent(0) && v.extent(1) == x.extent(1), "every matrix has the extents of x",
                    operation, v.extent(0), v.extent(1), x.extent(0), x.extent(1))),
    ...);
 }
