@@ -230,7 +230,7 @@ TEMPLATE_LIST_TEST_CASE("source and loss say what they move and do", "[operation
   nn::linear_cross_entropy_options padded;
   padded.loss.classes = 40;
   index_t const real = rows * 40, products = 4 * (2 * (rows + 40) * width + 2 * real + rows * width);
-  expect_work(exec, 6, products + 4 * (40 * width + real) + 4 * 10 * width + 4 * (3 * real + 5 * rows),
+  expect_work(exec, 7, products + 4 * (40 * width + real) + 4 * 10 * width + 4 * (3 * real + 5 * rows),
               6 * real * width + 10 * real, [&](auto& e) {
                 nn::linear_cross_entropy_with_gradient(e, y, table, tokens, one, loss, lse, d_y, d_table, padded);
               });

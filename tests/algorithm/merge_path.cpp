@@ -44,6 +44,11 @@ TEST_CASE("pieces meet, cover everything and are equal", "[algorithm]") {
       REQUIRE((length == share || b == merge_path_point{6, 41}));
     }
   }
+  for (index_t const wrong : {-3, -1, 48, 100}) REQUIRE_THROWS_AS(merge_path_split(input(o), wrong), contract_error);
+  REQUIRE_THROWS_AS(merge_path_split(input({}), 0), contract_error);
+  REQUIRE_THROWS_AS(merge_path_piece(input(o), 0, 0), contract_error);
+  REQUIRE_THROWS_AS(merge_path_piece(input(o), 2, 3), contract_error);
+  REQUIRE_THROWS_AS(merge_path_piece(input(o), 2, -1), contract_error);
   std::vector<std::int32_t> const gaps = {0, -9, 2, -9, 5};
   REQUIRE(merge_path_split(view<std::int32_t const, 1>(gaps.data(), dims<1>(3), 2), 4) == merge_path_point{1, 3});
 }

@@ -94,6 +94,11 @@ TEMPLATE_LIST_TEST_CASE("reduce keeps the order of monoids that don't commute", 
     text_like const got = reduced(setup.exec, v, concatenate{});
     REQUIRE(got.value == want.value);
     REQUIRE(got.power == want.power);
+    text_like const init = {7, 10}, with_init = concatenate{}.combine(init, want);
+    text_like const from_init = reduced(setup.exec, v, concatenate{}, init);
+    REQUIRE(from_init.value == with_init.value);
+    REQUIRE(from_init.power == with_init.power);
+    if (n > 0) REQUIRE(from_init.value != concatenate{}.combine(want, init).value);  // the other side is another text
   }
 }
 

@@ -104,6 +104,43 @@ TEMPLATE_LIST_TEST_CASE("AL-1: scans of operators that don't commute", "[algorit
   REQUIRE(seen == std::vector<int>{-1, 4, 4, 4, 7, 7, 2, 2});
 }
 
+TEMPLATE_LIST_TEST_CASE("AL-1: carries of operators that don't commute stand on the left", "[algorithm]",
+                        test::tile_cases) {
+  TestType setup;
+  for (index_t const n : {4095, 4096, 4097, 9001}) {
+    std::vector<affine> const x = affine_elements(n);
+    std::vector<affine> y(x.size(), affine{0, 0}), z(x.size(), affine{0, 0});
+    int misuse = 0;
+    affine_monoid const m{&misuse};
+    affine const init{5, 3};
+    for (bool const starts : {false, true}) {
+      if (starts) {
+        inclusive_scan(setup.exec, input(x), output(y), m, init);
+        exclusive_scan(setup.exec, input(x), output(z), m, init);
+      } else {
+        inclusive_scan(setup.exec, input(x), output(y), m);
+        exclusive_scan(setup.exec, input(x), output(z), m);
+      }
+      setup.exec.synchronize();
+      REQUIRE(misuse == 0);
+      affine so_far = starts ? init : affine{1, 0};
+      index_t wrong = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        wrong += !(z[i] == so_far);
+        so_far = m.combine(so_far, x[i]);
+        wrong += !(y[i] == so_far);
+      }
+      REQUIRE(wrong == 0);
+    }
+    std::vector<int> marks(x.size(), -1), seen(x.size(), 0);
+    marks[2] = 7;
+    marks[x.size() - 5] = 9;
+    inclusive_scan(setup.exec, input(marks), output(seen), last_mark{});
+    setup.exec.synchronize();
+    REQUIRE((seen[1] == -1 && seen[x.size() - 6] == 7 && seen.back() == 9));
+  }
+}
+
 template <class Init, class M>
 concept exclusive_scannable = requires(serial_executor& e, view<double, 1> v, M m, Init init) {
   exclusive_scan(e, v, v, m, init);

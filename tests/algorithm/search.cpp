@@ -18,6 +18,12 @@ struct above {
   bool operator()(float x) const { return x > limit; }
 };
 
+/// Whether an index can be written to an R.
+template <class R>
+concept searchable = requires(serial_executor& e, view<float const, 1> in, view<R, 1> result, above f) {
+  find_if(e, in, result, f);
+};
+
 /// The answers of every search, in one order.
 template <class E>
 std::vector<std::int64_t> searches(E& exec, std::vector<float> const& x, float limit) {
@@ -115,4 +121,20 @@ TEST_CASE("searches by an order, of strided views, and into results that don't f
   std::vector<std::int8_t> narrow(1);
   std::vector<int> many(300), one(1);
   REQUIRE_THROWS_AS(lower_bound(exec, input(many), input(one), output(narrow)), contract_error);
+  auto const zero = [](int v) { return v == 0; };
+  std::vector<int> const most(127, 0);
+  REQUIRE_THROWS_WITH(find_if(exec, input(many), output(narrow), zero), test::has_text("hold the extent"));
+  REQUIRE_THROWS_WITH(find_last_if(exec, input(many), output(narrow), zero), test::has_text("hold the extent"));
+  REQUIRE_THROWS_WITH(count_if(exec, input(many), output(narrow), zero), test::has_text("hold the extent"));
+  REQUIRE_THROWS_WITH(min_element(exec, input(many), output(narrow)), test::has_text("hold the extent"));
+  REQUIRE_THROWS_WITH(max_element(exec, input(many), output(narrow)), test::has_text("hold the extent"));
+  count_if(exec, input(most), output(narrow), zero);
+  REQUIRE(narrow[0] == 127);
+  find_last_if(exec, input(most), output(narrow), zero);
+  REQUIRE(narrow[0] == 126);
+  any_of(exec, input(many), output(narrow), zero);
+  REQUIRE(narrow[0] == 1);
+  STATIC_REQUIRE(!searchable<std::uint32_t>);
+  STATIC_REQUIRE(!searchable<bool>);
+  STATIC_REQUIRE(searchable<std::int16_t>);
 }

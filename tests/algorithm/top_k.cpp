@@ -64,6 +64,24 @@ TEMPLATE_LIST_TEST_CASE("AL-5: ties and edge sizes of top-k", "[algorithm]", tes
   REQUIRE(best_of(setup.exec, x, 0, 0, {}).indices.empty());
 }
 
+TEMPLATE_LIST_TEST_CASE("NU-3: the best logits of a vocabulary stay inside it", "[algorithm]", test::tile_cases) {
+  TestType setup;
+  // Five logits, padded with zeros, which are above them all: what is asked is the part before the padding.
+  std::vector<float> const padded = {-3, -2, -4, -2.5f, -3.5f, 0, 0, 0};
+  view<float const, 2> const real = slice(view<float const, 2>(padded.data(), dims<2>(1, 8)), 1, 0, 5);
+  std::vector<float> values(5, 7.0f);
+  std::vector<std::int32_t> at(5, -1);
+  for (index_t k = 1; k <= 5; ++k) {
+    top_k(setup.exec, real, view<float, 2>(values.data(), dims<2>(1, k)),
+          view<std::int32_t, 2>(at.data(), dims<2>(1, k)));
+    setup.exec.synchronize();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(k); ++i) {
+      REQUIRE(at[i] == std::vector<std::int32_t>{1, 3, 0, 4, 2}[i]);
+      REQUIRE(values[i] == padded[static_cast<std::size_t>(at[i])]);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("T24: zeros, infinities and NaN in top-k", "[algorithm]", test::tile_cases) {
   TestType setup;
   float const inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();

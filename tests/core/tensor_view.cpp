@@ -71,6 +71,19 @@ TEST_CASE("static and dynamic extents", "[core]") {
   REQUIRE(dims<2>(5, 0).size() == 0);
 }
 
+TEST_CASE("products and sums for estimates end at the largest number", "[core]") {
+  using heddle::saturating_product;
+  using heddle::saturating_sum;
+  heddle::index_t const most = 0x7fffffffffffffff, big = heddle::index_t{1} << 42;
+  CHECK(saturating_product(3, 5) == 15);
+  CHECK(saturating_product(0, most) == 0);
+  CHECK(saturating_product(big, big) == most);
+  CHECK(saturating_product(most, 1) == most);
+  CHECK(saturating_sum(3, 5) == 8);
+  CHECK(saturating_sum(most - 1, 1) == most);
+  CHECK(saturating_sum(most, most) == most);
+}
+
 TEST_CASE("slice, select and transpose", "[core]") {
   auto data = numbers(24);
   hview<int, 3> const v(data.data(), dims<3>(2, 3, 4));

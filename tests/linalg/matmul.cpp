@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "products.hpp"
 
+#include <heddle/exec/plan.hpp>
 #include <heddle/linalg/gemv.hpp>
 
 #include <cstring>
@@ -169,4 +170,26 @@ TEST_CASE("the oracle is near the product in double", "[linalg]") {
     }
     REQUIRE(test::same_bits(got, test::defined_product<float, float>(p)));
   }
+}
+
+TEST_CASE("factors of a product are numbers in the type of its sums", "[linalg]") {
+  reference_executor exec;
+  float a[] = {1, 2, 3, 4}, c[] = {1, 2, 3, 4};
+  double wide[] = {1, 2, 3, 4}, out[4];
+  for (double const wrong : {1e60, 1e-60, static_cast<double>(none), static_cast<double>(infinite)}) {
+    auto const alpha = [&] { matmul(exec, matrix(a, 2, 2), matrix(a, 2, 2), matrix(c, 2, 2), {wrong, 0}); };
+    auto const beta = [&] { matmul(exec, matrix(a, 2, 2), matrix(a, 2, 2), matrix(c, 2, 2), {1, wrong}); };
+    CHECK(holds(refusal(alpha), "finite in the type"));
+    CHECK(holds(refusal(beta), "finite in the type"));
+  }
+  matmul(exec, matrix(wide, 2, 2), matrix(wide, 2, 2), matrix(out, 2, 2), {1e60, 0});
+  CHECK(out[0] == 1e60 * 7);
+}
+
+TEST_CASE("the plan of a huge product does not wrap", "[linalg]") {
+  reference_executor exec;
+  index_t const n = index_t{1} << 21;
+  float* const nowhere = nullptr;
+  auto const p = plan(exec, [&] { matmul(exec, matrix(nowhere, n, n), matrix(nowhere, n, n), matrix(nowhere, n, n)); });
+  CHECK(p.flops == 0x7fffffffffffffff);
 }

@@ -101,6 +101,10 @@ TEMPLATE_LIST_TEST_CASE("huge logits", "[nn]", test::tile_cases) {
   nn::cross_entropy_options o;
   o.smoothing = 0.1;
   check_tight(run_both(setup.exec, x, {0}, o).loss, {100});
+  // The logarithm of the sum is that of what is there.
+  CHECK(run_both(setup.exec, {0, -inf}, {0}).lse[0] == 0);
+  CHECK(run_both(setup.exec, {-inf, 0, -inf}, {1}).lse[0] == 0);
+  CHECK(run_both(setup.exec, {-inf, -inf, -inf}, {0}).lse[0] == -inf);
   outcome const largest = run_both(setup.exec, {3e38f, -3e38f, 3e38f}, {0});
   CHECK(largest.loss[0] == 0);  // log 2 is lost beside 3e38
   check_tight(largest.gradient, {0, 0, 1});
@@ -179,12 +183,12 @@ TEMPLATE_LIST_TEST_CASE("cross entropy of any extents gives the oracle's bits", 
 
 TEST_CASE("cross entropy of no rows, and of what does not fit", "[nn]") {
   reference_executor exec;
-  float x[6] = {}, s[3] = {7, 7, 7}, scale = 1;
+  float x[6] = {}, s[3] = {7, 7, 7}, l[3] = {}, scale = 1;
   std::int32_t t[3] = {};
   std::int64_t count = -1;
   auto const loss = [&](index_t rows, index_t columns, index_t targets, nn::cross_entropy_options const& o = {}) {
     nn::cross_entropy(exec, matrix<float const>(x, rows, columns), column<std::int32_t const>(t, targets),
-                      column(s, rows), column(s, rows), o);
+                      column(s, rows), column(l, rows), o);
   };
   loss(0, 3, 0);
   nn::cross_entropy_total(exec, column<float const>(s, 0), column<std::int32_t const>(t, 0), column(s, 1),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/detail/selection.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -22,10 +23,11 @@ concept output_vector = vector_view<V> && writable_view<V>;
 template <class V>
 concept index_vector = output_vector<V> && std::integral<typename V::value_type>;
 
-template <class In, class Out>
-HEDDLE_FN void expect_room(char const* operation, In const& in, Out const& out) {
+template <class In, class Out, class... Others>
+HEDDLE_FN void expect_room(char const* operation, In const& in, Out const& out, Others const&... others) {
   HEDDLE_EXPECTS(out.extent(0) >= in.extent(0), "the output has room for every element", operation, out.extent(0),
                  in.extent(0));
+  expect_apart(operation, out, in, others...);
 }
 template <class In>
 HEDDLE_FN auto positions_of(In const& in) {
@@ -43,7 +45,7 @@ HEDDLE_FN auto positions_of(In const& in) {
 struct select_if_fn {
   template <executor E, input_vector In, detail::output_vector Out, detail::one_count C, detail::predicate_on<In> F>
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, C const& count, F const& pred) const {
-    detail::expect_room("select_if", in, out);
+    detail::expect_room("select_if", in, out, count);
     using source = detail::source_t<In>;
     detail::select_as(exec, "select_if", in.extent(0), detail::keep_if<source, F>{detail::source_of(in), pred},
                       detail::write_selected<source, typename Out::element_type>{detail::source_of(in), canonical(out)},
@@ -55,7 +57,7 @@ struct select_if_fn {
 struct select_flagged_fn {
   template <executor E, input_vector In, detail::flags_input Flags, detail::output_vector Out, detail::one_count C>
   HEDDLE_FN void operator()(E& exec, In const& in, Flags const& flags, Out const& out, C const& count) const {
-    detail::expect_room("select_flagged", in, out);
+    detail::expect_room("select_flagged", in, out, flags, count);
     HEDDLE_EXPECTS(flags.extent(0) == in.extent(0), "every element has a flag", flags.extent(0), in.extent(0));
     detail::select_as(
         exec, "select_flagged", in.extent(0), detail::keep_flagged<detail::source_t<Flags>>{detail::source_of(flags)},
@@ -69,7 +71,7 @@ struct select_flagged_fn {
 struct select_indices_fn {
   template <executor E, input_vector In, detail::index_vector Out, detail::one_count C, detail::predicate_on<In> F>
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, C const& count, F const& pred) const {
-    detail::expect_room("select_indices", in, out);
+    detail::expect_room("select_indices", in, out, count);
     using out_t = typename Out::element_type;
     HEDDLE_EXPECTS(in.extent(0) <= 1 || static_cast<index_t>(static_cast<out_t>(in.extent(0) - 1)) == in.extent(0) - 1,
                    "a position must fit the output", in.extent(0));
@@ -84,7 +86,7 @@ struct select_indices_fn {
 struct partition_fn {
   template <executor E, input_vector In, detail::output_vector Out, detail::one_count C, detail::predicate_on<In> F>
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, C const& count, F const& pred) const {
-    detail::expect_room("partition", in, out);
+    detail::expect_room("partition", in, out, count);
     using source = detail::source_t<In>;
     detail::select_as(
         exec, "partition", in.extent(0), detail::keep_if<source, F>{detail::source_of(in), pred},
@@ -98,7 +100,7 @@ struct unique_fn {
   template <executor E, input_vector In, detail::output_vector Out, detail::one_count C,
             detail::equality_on<In> Equal = detail::equal_values>
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, C const& count, Equal const& equal = {}) const {
-    detail::expect_room("unique", in, out);
+    detail::expect_room("unique", in, out, count);
     using source = detail::source_t<In>;
     detail::select_as(exec, "unique", in.extent(0), detail::keep_heads<source, Equal>{detail::source_of(in), equal},
                       detail::write_selected<source, typename Out::element_type>{detail::source_of(in), canonical(out)},
@@ -113,8 +115,8 @@ struct run_length_encode_fn {
             detail::equality_on<In> Equal = detail::equal_values>
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, L const& lengths, C const& count,
                             Equal const& equal = {}) const {
-    detail::expect_room("run_length_encode", in, out);
-    detail::expect_room("run_length_encode", in, lengths);
+    detail::expect_room("run_length_encode", in, out, lengths, count);
+    detail::expect_room("run_length_encode", in, lengths, count);
     using source = detail::source_t<In>;
     detail::select_as(exec, "run_length_encode", in.extent(0),
                       detail::keep_heads<source, Equal>{detail::source_of(in), equal},

@@ -5,6 +5,7 @@
 #include <heddle/algorithm/search.hpp>
 #include <heddle/algorithm/sort.hpp>
 #include <heddle/algorithm/views.hpp>
+#include <heddle/core/overlap.hpp>
 
 namespace heddle {
 
@@ -63,6 +64,9 @@ struct coo_to_csr_fn {
     HEDDLE_EXPECTS(row_offsets.extent(0) >= 1, "n rows have n + 1 offsets", row_offsets.extent(0));
     HEDDLE_EXPECTS(columns.extent(0) == n && values.extent(0) == n, "every entry has a column and a value", n,
                    columns.extent(0), values.extent(0));
+    expect_apart("coo_to_csr", row_offsets, entries, columns, values);
+    expect_apart("coo_to_csr", columns, entries, values);
+    expect_apart("coo_to_csr", values, entries);
     scratch_frame<E> frame(exec);
     view<index_t, 1> const row(frame.template take<index_t>(n), dims<1>(n));
     view<index_t, 1> const order(frame.template take<index_t>(n), dims<1>(n));

@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/fft_passes.hpp>
 #include <heddle/algorithm/fft_plan.hpp>
+#include <heddle/core/overlap.hpp>
 
 namespace heddle {
 
@@ -57,7 +58,7 @@ HEDDLE_FN void fft_complex(E& exec, fft_plan<T> const& plan, In const& in, Out c
   HEDDLE_EXPECTS(in.extent(In::rank() - 1) == n && in.extents() == out.extents(),
                  "a transform has rows of the plan's size, in and out", n, in.extent(In::rank() - 1),
                  out.extent(Out::rank() - 1));
-  HEDDLE_EXPECTS(out.has_distinct_elements(), "no element of an output may stand twice", out.stride(0));
+  expect_apart_or_same(inverse ? "ifft" : "fft", out, in);
   if (in.empty()) return;
   observed_span<E> const scope(exec, [&] {
     return span{.operation = inverse ? "ifft" : "fft", .shape = {fft_rows_of(in), n}};

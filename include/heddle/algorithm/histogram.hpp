@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/counting.hpp>
 #include <heddle/algorithm/detail/even_bins.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -51,6 +52,8 @@ struct merge_counts_program {
 template <executor E, class V, class F>
 HEDDLE_FN void histogram_to(E& exec, V const& in, F const& f, view<index_t, 1> const& counts,
                             view<index_t, 1> const& outside, index_t all_bins) {
+  expect_apart("histogram", counts, in, outside);
+  expect_apart("histogram", outside, in);
   even_parts const cut = cut_for_bins(in.extent(0), all_bins, exec.concurrency());
   index_t const row = tables_for(all_bins) * all_bins;
   scratch_frame<E> frame(exec);
@@ -96,9 +99,9 @@ struct same_value {
 ///
 /// Shapes: in a vector, lazy ones included; counts a vector, one element per bin; outside, if given, three: below lo,
 /// at or above hi, NaN. The last edge is open. Types: integers and floats; lo and hi as in's numbers (float for narrow
-/// floats); counts of 64 bits. Pre: lo < hi, both finite; at least one bin. Post: counts and outside are overwritten,
-/// and add up to the extent of in. Complexity: one pass. Sync: submits. Memory: 32-bit tables of all bins for up to
-/// four parts per worker, of the arena. Determinism: exact.
+/// floats); counts of 64 bits. Pre: lo < hi, both finite, and so is (hi - lo) * bins; at least one bin; the outputs
+/// overlap nothing. Post: counts and outside are overwritten, and add up to the extent of in. Complexity: one pass.
+/// Sync: submits. Memory: 32-bit tables of all bins for up to four parts per worker, of the arena. Determinism: exact.
 /// Numerics: integers in exact wider arithmetic; floats in fp64, in this order of operations, and what rounds up to
 /// bins is counted in the last one.
 struct histogram_fn {

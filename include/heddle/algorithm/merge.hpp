@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/detail/merge_path.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -74,6 +75,7 @@ struct merge_fn {
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, Out const& out, Less const& less = {}) const {
     HEDDLE_EXPECTS(out.extent(0) == a.extent(0) + b.extent(0), "a merge has room for both inputs", a.extent(0),
                    b.extent(0), out.extent(0));
+    expect_apart("merge", out, a, b);
     using program = detail::merge_program<typename Out::value_type, Less>;
     if (!out.empty()) tile::run(exec, program{canonical_input(a), canonical_input(b), canonical(out), less});
   }

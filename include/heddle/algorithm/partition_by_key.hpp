@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/counting.hpp>
 #include <heddle/core/monoid.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -288,12 +289,12 @@ concept wide_output = vector_view<V> && writable_view<V> && std::same_as<typenam
 ///
 /// Shapes: keys a vector of n, lazy ones included; counts of E; offsets of E + 1; permutation of n; dropped one
 /// element; inverse, if given, of n. Types: keys any integers; counts, offsets and dropped of 64 bits; permutation and
-/// inverse signed integers of 32 or 64 bits that hold n. Pre: every key is in [0, E), or -1: that element is dropped.
-/// Post: permutation[offsets[k] + j] is the index of the j-th element with key k, in input order; behind offsets[E]
-/// it is -1. inverse[i] is the position of element i in permutation, -1 where it was dropped.
+/// inverse signed integers of 32 or 64 bits that hold n. Pre: every key is in [0, E), or -1: that element is dropped;
+/// the outputs overlap nothing. Post: permutation[offsets[k] + j] is the index of the j-th element with key k, in input
+/// order; behind offsets[E] it is -1. inverse[i] is the position of element i in permutation, -1 where it was dropped.
 /// Errors: contract_error from the work for any other key. Complexity: reads twice, writes once; fast for E up to
-/// thousands. Sync: submits. Memory: 36 bytes per key and 32768 indices for each part, up to four parts per worker, and
-/// 8 bytes per key for every 32768 elements, of the arena.
+/// thousands. Sync: submits. Memory: 36 bytes for each of the E + 1 bins and 32768 indices for each part, up to four
+/// parts per worker, and 8 bytes per bin for every 32768 elements, of the arena.
 /// Determinism: exact.
 struct partition_by_key_fn {
   template <executor E, input_vector Keys, detail::wide_output C, detail::wide_output O, detail::index_output P,
@@ -324,6 +325,11 @@ struct partition_by_key_fn {
                    count);
     HEDDLE_EXPECTS(permutation.extent(0) == n, "the permutation has one element per key", permutation.extent(0), n);
     HEDDLE_EXPECTS(dropped.extent(0) == 1, "dropped has one element", dropped.extent(0));
+    expect_apart("partition_by_key", counts, keys, offsets, permutation, dropped, inverse);
+    expect_apart("partition_by_key", offsets, keys, permutation, dropped, inverse);
+    expect_apart("partition_by_key", permutation, keys, dropped, inverse);
+    expect_apart("partition_by_key", dropped, keys, inverse);
+    expect_apart("partition_by_key", inverse, keys);
     HEDDLE_EXPECTS(n <= static_cast<index_t>(detail::range_end<I>(true)), "an index must fit the permutation", n);
     using source = detail::source_t<Keys>;
     using bin = detail::key_bin<typename Keys::value_type>;

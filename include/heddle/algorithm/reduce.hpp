@@ -130,6 +130,7 @@ HEDDLE_FN void reduce_to(E& exec, R const& result, M const& m, typename M::value
                          In const&... in) {
   using value = typename M::value_type;
   HEDDLE_EXPECTS(result.size() == 1, "a reduction writes one element", result.size());
+  expect_apart("reduce", result, in...);
   auto const& first = first_of(in...);
   bool const equal = ((in.extents() == first.extents()) && ...);
   HEDDLE_EXPECTS(equal, "the operands of a reduction have one shape", in.size()...);

@@ -4,6 +4,7 @@
 #include <heddle/algorithm/detail/row_layout.hpp>
 #include <heddle/algorithm/detail/scan_lanes.hpp>
 #include <heddle/algorithm/detail/settled.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -195,6 +196,7 @@ HEDDLE_FN void scan_to(E& exec, In const& in, Out const& out, M const& m, typena
   using source = source_t<In>;
   using y = typename Out::element_type;
   HEDDLE_EXPECTS(in.extent(0) == out.extent(0), "a scan keeps the extent", in.extent(0), out.extent(0));
+  expect_apart_or_same(exclusive ? "exclusive_scan" : "inclusive_scan", out, in);
   if (in.empty()) return;
   index_t const blocks = tile::ceil_div(in.extent(0), tile::block_elements);
   index_t const window = scan_window<E>(blocks, sizeof(value), exec.concurrency());

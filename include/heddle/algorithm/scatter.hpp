@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/views.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -58,6 +59,7 @@ struct scatter_elements_fn {
   requires writable_view<Out> && std::signed_integral<typename Indices::value_type> HEDDLE_FN void operator()(
       E& exec, In const& in, Indices const& indices, Out const& out) const {
     HEDDLE_EXPECTS(in.extent(0) == indices.extent(0), "every element has an index", in.extent(0), indices.extent(0));
+    expect_apart("scatter_elements", out, in, indices);
     using program =
         detail::scatter_program<detail::source_t<In>, detail::source_t<Indices>, typename Out::element_type>;
     if (!in.empty())

@@ -71,6 +71,9 @@ HEDDLE_FN void bounds(E& exec, Sorted const& sorted, Queries const& queries, Pos
   index_t const n = sorted.extent(0);
   HEDDLE_EXPECTS(queries.extent(0) == positions.extent(0), "one position for each query", queries.extent(0),
                  positions.extent(0));
+  char const* const operation = Upper ? "upper_bound" : "lower_bound";
+  expect_apart_or_same(operation, positions, queries);
+  expect_apart(operation, positions, sorted);
   HEDDLE_EXPECTS(static_cast<index_t>(static_cast<I>(n)) == n, "the type of positions must hold the extent", n);
   if (!queries.empty())
     tile::run(exec, program{canonical_input(sorted), canonical_input(queries), canonical(positions), less});
@@ -113,9 +116,9 @@ struct upper_bound_fn {
 /// result = the lowest index whose element satisfies the predicate, or -1.
 ///
 /// Shapes: in a vector, stride free; result a view of one element. Types: any elements; a trivially copyable pure
-/// predicate that runs where the executor does; result of a signed integer type. Errors: contract_error. Complexity:
-/// blocks of 4096 elements, each left at its first hit. Sync: submits; `read` fetches the result. Determinism: exact.
-/// Memory: one index per block, of the arena.
+/// predicate that runs where the executor does; result of a signed integer type that holds the extent. Errors:
+/// contract_error. Complexity: blocks of 4096 elements, each left at its first hit. Sync: submits; `read` fetches the
+/// result. Determinism: exact. Memory: one index per block, of the arena.
 struct find_if_fn {
   template <executor E, vector_view In, any_view R, class F>
   requires detail::search_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
@@ -146,8 +149,8 @@ struct count_if_fn {
 /// a result of any integer type or bool.
 struct any_of_fn {
   template <executor E, vector_view In, any_view R, class F>
-  requires detail::search_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
-                                                                       F const& f) const {
+  requires detail::question_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
+                                                                         F const& f) const {
     detail::check_found(result);
     detail::search(exec, "any_of", in, result, detail::pick_any<F, true, true>{f});
   }
@@ -155,8 +158,8 @@ struct any_of_fn {
 /// result = whether all elements satisfy the predicate; those of an empty vector do. Otherwise as any_of.
 struct all_of_fn {
   template <executor E, vector_view In, any_view R, class F>
-  requires detail::search_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
-                                                                       F const& f) const {
+  requires detail::question_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
+                                                                         F const& f) const {
     detail::check_found(result);
     detail::search(exec, "all_of", in, result, detail::pick_any<F, false, false>{f});
   }
@@ -164,8 +167,8 @@ struct all_of_fn {
 /// result = whether no element satisfies the predicate. Otherwise as any_of.
 struct none_of_fn {
   template <executor E, vector_view In, any_view R, class F>
-  requires detail::search_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
-                                                                       F const& f) const {
+  requires detail::question_operands<In, R, F> HEDDLE_FN void operator()(E& exec, In const& in, R const& result,
+                                                                         F const& f) const {
     detail::check_found(result);
     detail::search(exec, "none_of", in, result, detail::pick_any<F, true, false>{f});
   }
@@ -175,8 +178,9 @@ struct none_of_fn {
 /// one. -1 of an empty vector.
 ///
 /// Shapes: in a vector, stride free; result a view of one element. Types: numbers, or any type with an order `less`;
-/// result of a signed integer type. Errors: contract_error. Complexity: n comparisons. Sync: submits; `read` fetches
-/// the result. Determinism: exact. Memory: one index per 4096 elements, of the arena. Numerics: -0 equals +0.
+/// result of a signed integer type that holds the extent. Errors: contract_error. Complexity: n comparisons. Sync:
+/// submits; `read` fetches the result. Determinism: exact. Memory: one index per 4096 elements, of the arena. Numerics:
+/// -0 equals +0.
 struct min_element_fn {
   template <executor E, vector_view In, any_view R>
     requires(scalar<typename In::value_type>&& detail::index_result<R>)

@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/segments.hpp>
 #include <heddle/algorithm/scan.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -258,6 +259,8 @@ HEDDLE_FN void segmented_scan_to(E& exec, In const& in, Offsets const& offsets, 
   using cuts = source_t<Offsets>;
   using y = typename Out::element_type;
   HEDDLE_EXPECTS(in.extent(0) == out.extent(0), "a scan keeps the extent", in.extent(0), out.extent(0));
+  expect_apart_or_same("segmented_scan", out, in);
+  expect_apart("segmented_scan", out, offsets);
   segments<cuts> const cut = checked_segments(exec, in, offsets);
   scratch_frame<E> frame(exec);
   auto* const slots = frame.template take<typename M::value_type>(cut.slots());
@@ -287,6 +290,7 @@ struct segmented_reduce_fn {
     using y = typename Out::element_type;
     auto const cut = detail::checked_segments(exec, in, offsets);
     HEDDLE_EXPECTS(out.extent(0) == cut.count, "every segment has a result", out.extent(0), cut.count);
+    expect_apart("segmented_reduce", out, in, offsets);
     scratch_frame<E> frame(exec);
     auto* const slots = frame.template take<typename M::value_type>(cut.slots());
     detail::segmented_operands<M, source, cuts> const operands(m, detail::source_of(in), cut, slots);

@@ -4,6 +4,7 @@
 #include <heddle/algorithm/detail/adjacent.hpp>
 #include <heddle/algorithm/detail/merge_path.hpp>
 #include <heddle/algorithm/detail/radix_partition.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -114,6 +115,7 @@ struct sort_fn {
     using K = typename Out::value_type;
     using data = detail::records<K, detail::no_value>;
     index_t const n = keys_in.extent(0);
+    expect_apart_or_same("sort", keys_out, keys_in);
     scratch_frame<E> frame(exec);
     data const out{detail::adjacent_output(frame, keys_out, n), nullptr};
     if (n == 0) return;
@@ -139,6 +141,10 @@ struct sort_pairs_fn {
     using V = typename ValuesOut::value_type;
     using data = detail::records<K, V>;
     index_t const n = keys_in.extent(0);
+    expect_apart_or_same("sort_pairs", keys_out, keys_in);
+    expect_apart_or_same("sort_pairs", values_out, values_in);
+    expect_apart("sort_pairs", keys_out, values_in, values_out);
+    expect_apart("sort_pairs", values_out, keys_in);
     scratch_frame<E> frame(exec);
     data const out{detail::adjacent_output(frame, keys_out, n), detail::adjacent_output(frame, values_out, n)};
     HEDDLE_EXPECTS(values_in.size() == n, "all operands of a sort have one extent", values_in.size(), n);

@@ -14,7 +14,7 @@ template <class T, class Less>
 struct sort_blocks_program {
   using plain = void;
   using data = records<T, no_value>;
-  static constexpr index_t block = 4096, run = 16;
+  static constexpr index_t block = tile::block_elements, run = 16;
 
   index_t n;
   T const* source;
@@ -150,6 +150,7 @@ struct sort_by_fn {
   HEDDLE_FN void operator()(E& exec, In const& in, Out const& out, Less const& less) const {
     index_t const n = in.extent(0);
     using T = typename Out::value_type;
+    expect_apart_or_same("sort_by", out, in);
     scratch_frame<E> frame(exec);
     T* const to = detail::adjacent_output(frame, out, n);
     if (n == 0) return;
@@ -169,6 +170,7 @@ struct argsort_fn {
     using K = typename Keys::value_type;
     using I = typename Indices::value_type;
     index_t const n = keys.extent(0);
+    expect_apart("argsort", indices, keys);
     scratch_frame<E> frame(exec);
     I* const to = numbered(frame, indices, n);
     if (n == 0) return;
@@ -185,6 +187,7 @@ struct argsort_fn {
     using K = typename Keys::value_type;
     using I = typename Indices::value_type;
     index_t const n = keys.extent(0);
+    expect_apart("argsort", indices, keys);
     scratch_frame<E> frame(exec);
     I* const to = numbered(frame, indices, n);
     if (n == 0) return;

@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/balanced_for.hpp>
 #include <heddle/algorithm/detail/sparse_pieces.hpp>
+#include <heddle/core/overlap.hpp>
 
 namespace heddle {
 
@@ -109,7 +110,7 @@ struct spmv_fn {
     detail::expect_csr(a);
     HEDDLE_EXPECTS(x.extent(0) == a.column_count && y.extent(0) == a.rows(), "spmv: extents of A, x and y must agree",
                    a.rows(), a.column_count, x.extent(0), y.extent(0));
-    HEDDLE_EXPECTS(y.has_distinct_elements(), "no element of an output may stand twice", y.stride(0));
+    expect_apart("spmv", y, x, a.values, a.columns, a.row_offsets);
     if (a.rows() == 0) return;
     index_t const pieces = detail::sparse_pieces(a, exec.concurrency());
     scratch_frame<E> frame(exec);
@@ -142,7 +143,7 @@ struct spmm_fn {
     HEDDLE_EXPECTS(b.extent(0) == a.column_count && c.extent(0) == a.rows() && b.extent(1) == c.extent(1),
                    "spmm: extents of A, B and C must agree", a.rows(), a.column_count, b.extent(0), b.extent(1),
                    c.extent(0), c.extent(1));
-    HEDDLE_EXPECTS(c.has_distinct_elements(), "no element of an output may stand twice", c.stride(0), c.stride(1));
+    expect_apart("spmm", c, b, a.values, a.columns, a.row_offsets);
     if (c.empty()) return;
     tile::run(exec, detail::check_offsets_program<I>{a.row_offsets, a.entries()});
     run_kernel<spmm_fn>(exec, detail::spmm_work<T, I>{a, canonical_input(b), canonical(c),

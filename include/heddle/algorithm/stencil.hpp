@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/detail/halo_source.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 #include <heddle/tile/vec.hpp>
 
@@ -167,7 +168,7 @@ struct stencil_fn {
     using T = typename In::value_type;
     HEDDLE_EXPECTS(in.extents() == out.extents(), "a stencil keeps the extents", in.size(), out.size());
     HEDDLE_EXPECTS(radius >= 0, "a radius must not be negative", radius);
-    HEDDLE_EXPECTS(out.has_distinct_elements(), "no element of an output may stand twice", out.stride(0));
+    expect_apart("stencil", out, in);
     if (in.empty()) return;
     auto const rule = detail::edge_rule_of<tile::value_t<T>>(edge);
     detail::stencil_work<T, typename Out::element_type, F> w{

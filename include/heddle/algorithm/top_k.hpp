@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/detail/select_program.hpp>
 #include <heddle/algorithm/detail/top_k_rows.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -36,6 +37,8 @@ struct top_k_fn {
     HEDDLE_EXPECTS(values.extent(0) == m && indices.extent(0) == m && indices.extent(1) == k,
                    "top_k: values and indices are [m, k] for rows [m, n]", m, values.extent(0), indices.extent(0), k,
                    indices.extent(1));
+    expect_apart("top_k", values, x, indices);
+    expect_apart("top_k", indices, x);
     HEDDLE_EXPECTS(k <= n, "top_k: a row has no more than n best elements", k, n);
     HEDDLE_EXPECTS(n == 0 || static_cast<index_t>(static_cast<I>(n - 1)) == n - 1,
                    "top_k: the index type must hold the last index", n);
@@ -87,6 +90,7 @@ struct select_kth_fn {
     HEDDLE_EXPECTS(result.size() == 1, "a selection writes one element", result.size());
     HEDDLE_EXPECTS(k >= 0 && k < in.extent(0), "select_kth: k counts from 0 and lies inside the vector", k,
                    in.extent(0));
+    expect_apart("select_kth", result, in);
     detail::select_to(exec, canonical_input(in), k, result.data(), options);
   }
 };

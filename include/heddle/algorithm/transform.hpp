@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/detail/row_layout.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/vec.hpp>
 
 namespace heddle {
@@ -91,8 +92,7 @@ HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F co
   ((HEDDLE_EXPECTS(in.extents() == out.extents(), "all operands must have the same extents", operation, in.extent(0),
                    in.extent(In::rank() - 1), out.extent(0), out.extent(Out::rank() - 1))),
    ...);
-  HEDDLE_EXPECTS(out.has_distinct_elements(), "no element of an output may stand twice", operation, out.stride(0),
-                 out.stride(Out::rank() - 1));
+  expect_apart_or_same(operation, out, in...);
   if (out.empty()) return;
   bool const contiguous = (out.is_contiguous() && ... && in.is_contiguous());
   index_t const fold = transform_fold(out.size(), exec.concurrency());
@@ -110,7 +110,8 @@ HEDDLE_FN void transform_as(E& exec, char const* operation, Out const& out, F co
 /// (algorithm/views.hpp). Types: any; f gets narrow floats as float, and its result is rounded once. Pre: f is
 /// trivially copyable and pure. One that takes any type (`auto const&`, HEDDLE_LAMBDA) is called with vectors and
 /// follows the rules of docs/tile.md; one with named types is called with numbers and compiled with the flags of the
-/// file. Complexity: one pass. Sync: submits. Determinism: element-wise. out may be one of the inputs (in place).
+/// file. Complexity: one pass. Sync: submits. Determinism: element-wise. out may be
+/// inputs (in place), and overlaps no other.
 struct transform_fn {
   template <executor E, writable_view Out, class F, input_view... In>
     requires(sizeof...(In) >= 1 && ((In::rank() == Out::rank()) && ...))

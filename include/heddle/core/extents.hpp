@@ -29,6 +29,15 @@ HEDDLE_HD_FN constexpr index_t checked_product(index_t a, index_t b) {
   return a * b;
 }
 
+/// A product of sizes for an estimate, and a sum: the largest number where they would wrap. Pre: nothing is negative.
+HEDDLE_HD_FN constexpr index_t saturating_product(index_t a, index_t b) noexcept {
+  return product_fits(a, b) ? a * b : index_t{0x7fffffffffffffff};
+}
+HEDDLE_HD_FN constexpr index_t saturating_sum(index_t a, index_t b) noexcept {
+  constexpr index_t most = 0x7fffffffffffffff;
+  return a <= most - b ? a + b : most;
+}
+
 /// The sizes of an index space, each fixed in the type or given at run time.
 ///
 /// Units: elements. Pre: every run-time size is >= 0 and equals the static one where there is one; the product of

@@ -15,6 +15,12 @@ template <class V>
 HEDDLE_TILE V constant(double c) {
   return splat<V>(static_cast<lane_t<V>>(c));
 }
+
+// What GELU and its gradient share: the approximation is x (1 + tanh(s (x + c x^3))) / 2, of slope s (1 + 3 c x^2).
+inline constexpr double gelu_inner_slope = 0.79788456080286535588;  // s = sqrt(2 / pi)
+inline constexpr double gelu_cubic = 0.044715;                      // c
+inline constexpr double gelu_cubic_slope = 0.134145;                // 3 c
+inline constexpr double root_of_half = 0.70710678118654752440;
 }  // namespace detail
 
 /// GELU(x) as GPT-2 approximates it: x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2.
@@ -26,8 +32,8 @@ struct gelu_tanh_value {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V const& x) const {
-    V const cubic = fma(mul(detail::constant<V>(0.044715), mul(x, x)), x, x);
-    V const inner = mul(detail::constant<V>(0.79788456080286535588), cubic);
+    V const cubic = fma(mul(detail::constant<V>(detail::gelu_cubic), mul(x, x)), x, x);
+    V const inner = mul(detail::constant<V>(detail::gelu_inner_slope), cubic);
     return mul(mul(detail::constant<V>(0.5), x), detail::constant<V>(1) + tanh(inner));
   }
 };
@@ -38,7 +44,7 @@ struct gelu_erf_value {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V const& x) const {
-    V const cumulative = detail::constant<V>(1) + erf(mul(x, detail::constant<V>(0.70710678118654752440)));
+    V const cumulative = detail::constant<V>(1) + erf(mul(x, detail::constant<V>(detail::root_of_half)));
     return mul(mul(detail::constant<V>(0.5), x), cumulative);
   }
 };

@@ -56,8 +56,8 @@ struct counter {
   HEDDLE_FN void begin(span const&) noexcept {}
   HEDDLE_FN void end(span const& s) noexcept {
     ++operations;
-    bytes += s.bytes;
-    flops += s.flops;
+    bytes = saturating_sum(bytes, s.bytes);
+    flops = saturating_sum(flops, s.flops);
   }
 };
 
@@ -100,8 +100,8 @@ class observed_span {
  private:
   HEDDLE_FN void open() {
     if (auto* const plan = exec_->scratch().recorded_plan()) {
-      plan->flops += span_.flops;
-      plan->bytes_moved += span_.bytes;
+      plan->flops = saturating_sum(plan->flops, span_.flops);
+      plan->bytes_moved = saturating_sum(plan->bytes_moved, span_.bytes);
     }
     if constexpr (enabled) detail::submit_mark(*exec_, [o = &exec_->observer(), s = span_] { o->begin(s); });
   }

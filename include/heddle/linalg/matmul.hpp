@@ -113,7 +113,7 @@ struct matmul_fn {
       return span{.operation = "matmul",
                   .shape = {1, c.extent(0), c.extent(1), a.extent(1)},
                   .bytes = element_bytes(a, c) + b.bytes(),
-                  .flops = 2 * c.size() * a.extent(1)};
+                  .flops = saturating_product(saturating_product(2, c.size()), a.extent(1))};
     });
     if (c.size() != 0) run_kernel<matmul_fn>(exec, rows, b, to, options, epilogue);
   }
@@ -141,6 +141,14 @@ struct matmul_fn {
       auto const whole = [](double x) { return x >= -0x1p31 && x < 0x1p31 && x == static_cast<std::int32_t>(x); };
       HEDDLE_EXPECTS(whole(options.alpha) && whole(options.beta),
                      "matmul: alpha and beta of a product in integers are whole numbers of 32 bits");
+    } else if constexpr (floating_scalar<typename C::value_type>) {
+      using number = accumulator_t<typename C::value_type>;
+      auto const kept = [](double x) {
+        return is_finite(static_cast<number>(x)) && (x == 0) == (static_cast<number>(x) == number(0));
+      };
+      HEDDLE_EXPECTS(kept(options.alpha) && kept(options.beta),
+                     "matmul: alpha and beta are finite in the type of the sums, and 0 there only where they are 0",
+                     options.alpha, options.beta);
     }
   }
   template <class T, matrix_view V>
@@ -159,7 +167,7 @@ struct matmul_fn {
     return {.operation = "matmul",
             .shape = {c.extent(0), c.extent(1), c.extent(2), a.extent(2)},
             .bytes = element_bytes(a, b, c),
-            .flops = 2 * c.size() * a.extent(2)};
+            .flops = saturating_product(saturating_product(2, c.size()), a.extent(2))};
   }
 };
 inline constexpr matmul_fn matmul{};

@@ -14,6 +14,10 @@ enum class gelu_form { tanh, erf };
 namespace detail {
 
 using heddle::detail::constant;
+using heddle::detail::gelu_cubic;
+using heddle::detail::gelu_cubic_slope;
+using heddle::detail::gelu_inner_slope;
+using heddle::detail::root_of_half;
 
 struct gelu_tanh_gradient {
   static constexpr index_t flops = 18;
@@ -21,8 +25,9 @@ struct gelu_tanh_gradient {
   template <class V>
   HEDDLE_TILE V operator()(V const& x, V const& dy) const {
     V const square = mul(x, x);
-    V const t = tanh(mul(constant<V>(0.79788456080286535588), fma(mul(constant<V>(0.044715), square), x, x)));
-    V const slope = mul(constant<V>(0.79788456080286535588), fma(constant<V>(0.134145), square, constant<V>(1)));
+    V const inner = constant<V>(gelu_inner_slope);
+    V const t = tanh(mul(inner, fma(mul(constant<V>(gelu_cubic), square), x, x)));
+    V const slope = mul(inner, fma(constant<V>(gelu_cubic_slope), square, constant<V>(1)));
     V const left = mul(constant<V>(0.5), constant<V>(1) + t);
     V const right = mul(mul(mul(constant<V>(0.5), x), constant<V>(1) - mul(t, t)), slope);
     return mul(dy, left + right);
@@ -33,7 +38,7 @@ struct gelu_erf_gradient {
   HEDDLE_DEVICE_PASS_QUIET
   template <class V>
   HEDDLE_TILE V operator()(V const& x, V const& dy) const {
-    V const phi = mul(constant<V>(0.5), constant<V>(1) + erf(mul(x, constant<V>(0.70710678118654752440))));
+    V const phi = mul(constant<V>(0.5), constant<V>(1) + erf(mul(x, constant<V>(root_of_half))));
     V const density = mul(constant<V>(0.39894228040143267794), exp(mul(constant<V>(-0.5), mul(x, x))));
     return mul(dy, fma(x, density, phi));
   }
@@ -140,6 +145,7 @@ struct swiglu_backward_fn {
     index_t const width = dy.extent(1);
     HEDDLE_EXPECTS(x.extent(1) == 2 * width && dx.extents() == x.extents(), "swiglu: x holds a gate and an up half",
                    x.extent(1), dx.extent(1), width);
+    expect_apart("swiglu_backward", dx, x, dy);
     auto const gate = slice(x, 1, 0, width), up = slice(x, 1, width, 2 * width);
     auto const d_gate = slice(dx, 1, 0, width), d_up = slice(dx, 1, width, 2 * width);
     heddle::detail::transform_as(exec, "swiglu_backward", d_gate, detail::swiglu_gate_gradient{}, gate, up, dy);

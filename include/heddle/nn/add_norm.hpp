@@ -99,7 +99,8 @@ HEDDLE_FN void check_add_norm(A const& a, B const& b, X const& sum) {
   HEDDLE_EXPECTS(a.extents() == sum.extents() && b.extents() == sum.extents(),
                  "a sum and what is added have the same extents", a.extent(0), a.extent(1), b.extent(0), b.extent(1),
                  sum.extent(0), sum.extent(1));
-  HEDDLE_EXPECTS(sum.extent(0) == 0 || sum.extent(1) > 0, "a norm: a row needs an element", sum.extent(1));
+  expect_elements("add_norm", sum);
+  expect_apart_or_same("add_norm", sum, a, b);
 }
 
 /// Runs the programs of one kind of norm with what stands around them.
@@ -114,8 +115,8 @@ template <class E, class Norm, class G, class D>
 HEDDLE_FN void run_add_norm_backward(E& exec, char const* operation, Norm const& norm, G const& dsum, D const& dx) {
   HEDDLE_EXPECTS(dsum.extents() == dx.extents(), "dx has the extents of the sum's cotangent", dsum.extent(0),
                  dsum.extent(1), dx.extent(0), dx.extent(1));
+  expect_apart(operation, dx, dsum);  // which is read after dx is written
   if (dx.empty()) return;
-  HEDDLE_EXPECTS(dsum.data() != dx.data(), "dx must not be the sum's cotangent, which is read after dx is written");
   tile::run(exec, add_norm_backward_program<Norm, typename G::value_type>{
                       operation, norm, same_extents<typename G::value_type const>(canonical_input(dsum))});
 }
@@ -125,8 +126,8 @@ HEDDLE_FN void run_add_norm_backward(E& exec, char const* operation, Norm const&
 /// sum = a + b; y = RMS norm of sum, with rstd.
 ///
 /// Shapes: a, b, sum, y [rows, width], weight [width], rstd [rows]. Types: any float storage; statistics fp32, fp64 for
-/// fp64. Pre: as add and rms_norm. Complexity: one pass over memory. Sync: submits. Determinism: the bits of `add` and
-/// then `rms_norm`: the norm sees the sum as it is stored. sum may be a or b, y may be sum (in place).
+/// fp64. Pre, Errors: as add and rms_norm. Complexity: one pass over memory. Sync: submits. Determinism: the bits of
+/// `add` and then `rms_norm`: the norm sees the sum as it is stored. sum may be a or b, y may be sum (in place).
 struct add_rms_norm_fn {
   template <executor E, matrix_view A, matrix_view B, vector_view W, matrix_view X, matrix_view Y, vector_view S>
     requires(writable_view<X>&& writable_view<Y>&& writable_view<S>)
@@ -134,18 +135,20 @@ struct add_rms_norm_fn {
                             double epsilon = 1e-5) const {
     using norm = detail::rms_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
     detail::check_add_norm(a, b, sum);
-    HEDDLE_EXPECTS(y.extents() == sum.extents() && weight.extent(0) == sum.extent(1) && rstd.extent(0) == sum.extent(0),
-                   "add_rms_norm: y as the sum, one weight per column, one statistic per row", y.extent(0), y.extent(1),
-                   weight.extent(0), rstd.extent(0));
+    char const* const name = "add_rms_norm";
+    detail::expect_shape(name, sum, y);
+    detail::expect_per_column(name, sum, weight);
+    detail::expect_per_row(name, sum, rstd);
+    auto const eps = detail::norm_epsilon<typename norm::value>(name, epsilon);
+    expect_apart_or_same(name, y, sum, a, b);
+    expect_apart(name, sum, weight, rstd);
+    expect_apart(name, y, weight, rstd);
+    expect_apart(name, rstd, a, b, weight);
     if (sum.extent(0) == 0) return;
-    detail::run_add_norm(exec, "add_rms_norm",
-                         norm{{sum.extent(0)},
-                              canonical_input(sum),
-                              canonical_input(weight),
-                              canonical(y),
-                              canonical(rstd),
-                              static_cast<typename norm::value>(epsilon)},
-                         a, b, sum);
+    detail::run_add_norm(
+        exec, "add_rms_norm",
+        norm{{sum.extent(0)}, canonical_input(sum), canonical_input(weight), canonical(y), canonical(rstd), eps}, a, b,
+        sum);
   }
 };
 inline constexpr add_rms_norm_fn add_rms_norm{};
@@ -161,9 +164,12 @@ struct add_rms_norm_backward_input_fn {
                                                       G const& dy, R const& dsum, D const& dx) const {
     using norm = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
                                                    typename G::value_type, typename D::value_type>;
-    HEDDLE_EXPECTS(sum.extents() == dy.extents() && sum.extents() == dx.extents() &&
-                       weight.extent(0) == sum.extent(1) && rstd.extent(0) == sum.extent(0),
-                   "add_rms_norm: cotangents as the sum", sum.extent(0), sum.extent(1), dy.extent(0), dx.extent(0));
+    char const* const name = "add_rms_norm_backward_input";
+    detail::expect_shape(name, sum, dy, dx);
+    detail::expect_per_column(name, sum, weight);
+    detail::expect_per_row(name, sum, rstd);
+    expect_apart(name, dx, sum, weight, rstd);
+    expect_apart_or_same(name, dx, dy);
     detail::run_add_norm_backward(exec, "add_rms_norm_backward_input",
                                   norm{{sum.extent(0)},
                                        canonical_input(sum),
@@ -187,11 +193,16 @@ struct add_layer_norm_fn {
                             S const& mean, S const& rstd, double epsilon = 1e-5) const {
     using norm = detail::layer_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
     detail::check_add_norm(a, b, sum);
-    HEDDLE_EXPECTS(y.extents() == sum.extents() && weight.extent(0) == sum.extent(1) &&
-                       bias.extent(0) == sum.extent(1) && mean.extent(0) == sum.extent(0) &&
-                       rstd.extent(0) == sum.extent(0),
-                   "add_layer_norm: y as the sum, one weight and bias per column, two statistics per row", y.extent(0),
-                   y.extent(1), weight.extent(0), bias.extent(0), mean.extent(0), rstd.extent(0));
+    char const* const name = "add_layer_norm";
+    detail::expect_shape(name, sum, y);
+    detail::expect_per_column(name, sum, weight, bias);
+    detail::expect_per_row(name, sum, mean, rstd);
+    auto const eps = detail::norm_epsilon<typename norm::value>(name, epsilon);
+    expect_apart_or_same(name, y, sum, a, b);
+    expect_apart(name, sum, weight, bias, mean, rstd);
+    expect_apart(name, y, weight, bias, mean, rstd);
+    expect_apart(name, mean, a, b, weight, bias, rstd);
+    expect_apart(name, rstd, a, b, weight, bias);
     if (sum.extent(0) == 0) return;
     detail::run_add_norm(exec, "add_layer_norm",
                          norm{{sum.extent(0)},
@@ -201,7 +212,7 @@ struct add_layer_norm_fn {
                               canonical(y),
                               canonical(mean),
                               canonical(rstd),
-                              static_cast<typename norm::value>(epsilon)},
+                              eps},
                          a, b, sum);
   }
 };
@@ -215,10 +226,12 @@ struct add_layer_norm_backward_input_fn {
                                                       S const& rstd, G const& dy, R const& dsum, D const& dx) const {
     using norm = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
                                                      typename G::value_type, typename D::value_type>;
-    HEDDLE_EXPECTS(sum.extents() == dy.extents() && sum.extents() == dx.extents() &&
-                       weight.extent(0) == sum.extent(1) && mean.extent(0) == sum.extent(0) &&
-                       rstd.extent(0) == sum.extent(0),
-                   "add_layer_norm: cotangents as the sum", sum.extent(0), sum.extent(1), dy.extent(0), dx.extent(0));
+    char const* const name = "add_layer_norm_backward_input";
+    detail::expect_shape(name, sum, dy, dx);
+    detail::expect_per_column(name, sum, weight);
+    detail::expect_per_row(name, sum, mean, rstd);
+    expect_apart(name, dx, sum, weight, mean, rstd);
+    expect_apart_or_same(name, dx, dy);
     detail::run_add_norm_backward(exec, "add_layer_norm_backward_input",
                                   norm{{sum.extent(0)},
                                        canonical_input(sum),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -35,12 +36,14 @@ struct column_sum_program : tile::over_strips {
 /// y[c] = sum over rows of x[r, c]: the gradient of a bias.
 ///
 /// Shapes: x [rows, columns], y [columns]. Types: any float storage in, the accumulator's type or narrower out.
-/// Post: no rows give zeros. Sync: submits. Determinism: the canonical order over rows, the same bits everywhere.
+/// Pre: one sum per column; y overlaps nothing. Post: no rows give zeros. Errors: contract_error. Complexity: one pass.
+/// Sync: submits. Determinism: the canonical order over rows, the same bits everywhere.
 struct column_sum_fn {
   template <executor E, matrix_view X, vector_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     HEDDLE_EXPECTS(x.extent(1) == y.extent(0), "column_sum: one sum per column", x.extent(1), y.extent(0));
+    expect_apart("column_sum", y, x);
     if (y.empty()) return;
     tile::run(exec, detail::column_sum_program<typename X::value_type, typename Y::value_type>{
                         {x.extent(1)}, canonical_input(x), canonical(y)});

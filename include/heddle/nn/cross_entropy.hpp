@@ -3,6 +3,7 @@
 
 #include <heddle/core/math.hpp>
 #include <heddle/core/math_weight.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -241,12 +242,13 @@ struct cross_entropy_total_program {
 /// Cross entropy of every row against a target class, with the log-sum-exp that the backward pass needs.
 ///
 /// loss = (1 - smoothing) (lse - logit[target]) + smoothing (lse - mean logit) + z_loss lse^2; 0 for ignored rows.
-/// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; loss and lse fp32 (fp64).
-/// Pre: a target is a class or ignore_index. Errors: contract_error naming the row, when the work runs.
-/// Sync: submits. Determinism: the same bits everywhere. Numerics: the maximum is removed before exp; finite logits
-/// give a finite loss where it and each of its three terms fit the type: z_loss lse^2 is infinite above |lse| = 1.8e19
-/// in fp32, and so is a distance of two logits beyond the largest number. Padding columns take no part. A target whose
-/// logit is -inf has loss inf; so has a row that is all -inf, with lse -inf and gradient 0.
+/// Shapes: logits [rows, columns], targets, loss, lse [rows]. Types: any float storage; targets int32; loss and lse
+/// fp32 (fp64). Pre: a target is a class or ignore_index; options lie in their ranges; outputs overlap nothing. Errors:
+/// contract_error naming the row, when the work runs. Sync: submits. Determinism: the same bits everywhere. Numerics:
+/// the maximum is removed before exp; finite logits give a finite loss where it and each of its three terms fit the
+/// type: z_loss lse^2 is infinite above |lse| = 1.8e19 in fp32, and so is a distance of two logits beyond the largest
+/// number. Padding columns take no part. A target whose logit is -inf has loss inf; so has a row that is all -inf, with
+/// lse -inf and gradient 0.
 struct cross_entropy_fn {
   template <executor E, matrix_view X, vector_view S>
   requires writable_view<S> HEDDLE_FN void operator()(E& exec, X const& logits,
@@ -257,17 +259,20 @@ struct cross_entropy_fn {
                        lse.extent(0) == logits.extent(0),
                    "cross_entropy: one target, loss and lse per row", logits.extent(0), targets.extent(0),
                    loss.extent(0), lse.extent(0));
+    expect_apart("cross_entropy", loss, logits, targets, lse);
+    expect_apart("cross_entropy", lse, logits, targets);
+    index_t const real = classes<value>(logits, o);
     if (logits.extent(0) == 0) return;
-    tile::run(exec, detail::cross_entropy_program<typename X::value_type, value>{
-                        {logits.extent(0)},
-                        canonical_input(slice(logits, 1, 0, classes<value>(logits, o))),
-                        targets,
-                        canonical(loss),
-                        canonical(lse),
-                        static_cast<value>(o.smoothing),
-                        static_cast<value>(o.z_loss),
-                        static_cast<value>(o.soft_cap),
-                        o.ignore_index});
+    tile::run(exec,
+              detail::cross_entropy_program<typename X::value_type, value>{{logits.extent(0)},
+                                                                           canonical_input(slice(logits, 1, 0, real)),
+                                                                           targets,
+                                                                           canonical(loss),
+                                                                           canonical(lse),
+                                                                           static_cast<value>(o.smoothing),
+                                                                           static_cast<value>(o.z_loss),
+                                                                           static_cast<value>(o.soft_cap),
+                                                                           o.ignore_index});
   }
 
   /// The columns that are real classes. Pre: at least one, at most the columns there are; options in their ranges,
@@ -278,7 +283,8 @@ struct cross_entropy_fn {
     HEDDLE_EXPECTS(o.classes >= 0 && n >= 1 && n <= logits.extent(1),
                    "cross_entropy: the classes must be columns of the logits, or 0 for all", o.classes,
                    logits.extent(1));
-    HEDDLE_EXPECTS(o.smoothing >= 0 && o.smoothing < 1, "cross_entropy: smoothing lies in [0, 1)", o.smoothing);
+    HEDDLE_EXPECTS(o.smoothing >= 0 && static_cast<Value>(o.smoothing) < Value(1),
+                   "cross_entropy: smoothing lies in [0, 1), also in the type of the loss", o.smoothing);
     Value const cap = static_cast<Value>(o.soft_cap);
     HEDDLE_EXPECTS(o.soft_cap == 0 || (cap > 0 && is_finite(cap)),
                    "cross_entropy: a soft cap is positive and finite in the type of the loss, or 0 for none",
@@ -293,7 +299,7 @@ inline constexpr cross_entropy_fn cross_entropy{};
 /// dlogits = *scale times the gradient of each row's loss; 0 in ignored rows and padding columns.
 ///
 /// Shapes: as cross_entropy; dlogits as logits; scale [1], read when the work runs. dlogits may be logits (in place).
-/// Types, Sync, Determinism: as cross_entropy.
+/// Types, Pre, Errors, Sync, Determinism: as cross_entropy.
 struct cross_entropy_backward_fn {
   template <executor E, matrix_view X, vector_view S, vector_view F, matrix_view D>
   requires writable_view<D> HEDDLE_FN void operator()(E& exec, X const& logits,
@@ -305,10 +311,13 @@ struct cross_entropy_backward_fn {
                        lse.extent(0) == logits.extent(0) && scale.extent(0) == 1,
                    "cross_entropy: dlogits as logits, one target and lse per row, one scale", logits.extent(0),
                    dlogits.extent(0), targets.extent(0), lse.extent(0), scale.extent(0));
+    expect_apart_or_same("cross_entropy_backward", dlogits, logits);
+    expect_apart("cross_entropy_backward", dlogits, targets, lse, scale);
+    index_t const real = cross_entropy_fn::classes<value>(logits, o);
     if (logits.extent(0) == 0) return;
     tile::run(exec, detail::cross_entropy_backward_program<typename X::value_type, value, typename D::value_type>{
                         {logits.extent(0)},
-                        canonical_input(slice(logits, 1, 0, cross_entropy_fn::classes<value>(logits, o))),
+                        canonical_input(slice(logits, 1, 0, real)),
                         targets,
                         canonical_input(lse),
                         scale.data(),
@@ -322,7 +331,10 @@ struct cross_entropy_backward_fn {
 inline constexpr cross_entropy_backward_fn cross_entropy_backward{};
 
 /// The sum of losses and the number of rows that are not ignored, so that a reduction over ranks can divide.
-/// Shapes: loss, targets [rows], sum, count [1]. Sync: submits. Determinism: the canonical order over rows.
+///
+/// Shapes: loss, targets [rows], sum, count [1]. Types: loss and sum fp32 or fp64, targets int32, count int64. Pre: the
+/// outputs overlap nothing. Errors: contract_error. Complexity: one pass. Sync: submits. Determinism: the canonical
+/// order over rows.
 struct cross_entropy_total_fn {
   template <executor E, vector_view L, vector_view S>
   requires writable_view<S> HEDDLE_FN void operator()(E& exec, L const& loss,
@@ -331,6 +343,8 @@ struct cross_entropy_total_fn {
                                                       cross_entropy_options const& o = {}) const {
     HEDDLE_EXPECTS(loss.extent(0) == targets.extent(0) && sum.extent(0) == 1 && count.extent(0) == 1,
                    "cross_entropy_total: one target per loss, one sum, one count", loss.extent(0), targets.extent(0));
+    expect_apart("cross_entropy_total", sum, loss, targets, count);
+    expect_apart("cross_entropy_total", count, loss, targets);
     tile::run(exec, detail::cross_entropy_total_program<typename S::value_type>{canonical_input(loss), targets,
                                                                                 o.ignore_index, canonical(sum), count});
   }

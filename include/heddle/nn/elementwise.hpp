@@ -10,7 +10,8 @@ namespace nn {
 /// y = a + b, element by element.
 ///
 /// Shapes: a, b, y vectors or matrices of equal extents, strides free. Types: any float storage; added in fp32 (fp64),
-/// rounded once. Sync: submits. Determinism: the same bits everywhere. y may be a or b (in place).
+/// rounded once. Pre: equal extents; y overlaps nothing else. Errors: contract_error. Complexity: one pass. Sync:
+/// submits. Determinism: the same bits everywhere. y may be a or b (in place).
 struct add_fn {
   template <executor E, any_view A, any_view B, writable_view Y>
     requires(A::rank() == Y::rank() && B::rank() == Y::rank())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -112,9 +113,9 @@ struct embedding_weight_program {
 /// y[row] = table[token of row] + positions[row mod sequence].
 ///
 /// Shapes: table [vocabulary, width], positions [at least sequence, width] or no rows for none, tokens [rows],
-/// y [rows, width]. Types: any float storage, int32 tokens. Pre: 0 <= token < vocabulary; sequence >= 1 with positions.
-/// Errors: contract_error naming row and token, when the work runs. Sync: submits. Determinism: the same bits
-/// everywhere.
+/// y [rows, width]. Types: any float storage, int32 tokens. Pre: 0 <= token < vocabulary; sequence >= 1 with positions;
+/// y overlaps nothing. Errors: contract_error naming row and token, when the work runs. Complexity: one row of the
+/// table read and one written per token. Sync: submits. Determinism: the same bits everywhere. Memory: none.
 struct embedding_fn {
   template <executor E, matrix_view T, matrix_view P, matrix_view Y>
     requires writable_view<Y>
@@ -130,6 +131,7 @@ struct embedding_fn {
       HEDDLE_EXPECTS(positions.extent(1) == y.extent(1), "embedding: positions are as wide as y", positions.extent(1),
                      y.extent(1));
     }
+    expect_apart("embedding", y, table, positions, tokens);
     if (y.empty()) return;
     tile::run(exec, detail::embedding_program<typename T::value_type, typename P::value_type, typename Y::value_type>{
                         {tokens.extent(0)}, canonical_input(table), canonical_input(positions), tokens, canonical(y),
@@ -153,6 +155,7 @@ struct embedding_backward_fn {
                    dtable.extent(1));
     HEDDLE_EXPECTS(tokens.extent(0) == 0 || dtable.extent(0) > 0, "embedding: a token must be in the vocabulary",
                    tokens.extent(0), dtable.extent(0));
+    expect_apart("embedding_backward", dtable, tokens, dy);
     if (dtable.empty()) return;
     tile::run(exec, detail::embedding_weight_program<typename G::value_type, typename D::value_type>{
                         tokens, 0, canonical_input(dy), canonical(dtable)});
@@ -161,13 +164,18 @@ struct embedding_backward_fn {
 inline constexpr embedding_backward_fn embedding_backward{};
 
 /// dpositions[p] = sum over sequences of dy[s * sequence + p]; later positions become zero; overwrites.
-/// Shapes: dy [rows, width], dpositions [positions, width]. Determinism: sequences ascending from 0.
+///
+/// Shapes: dy [rows, width], dpositions [positions, width]. Types: any float storage, added in the accumulator's type.
+/// Pre: 1 <= sequence, at most the positions where there are rows; dpositions overlaps nothing. Errors: contract_error.
+/// Complexity: one pass over dy. Sync: submits. Determinism: sequences ascending from 0, the same bits everywhere.
+/// Memory: none.
 struct position_backward_fn {
   template <executor E, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, index_t sequence, G const& dy, D const& dpositions) const {
     HEDDLE_EXPECTS(dy.extent(1) == dpositions.extent(1) && sequence >= 1, "positions are as wide as dy", dy.extent(1),
                    dpositions.extent(1), sequence);
+    expect_apart("position_backward", dpositions, dy);
     if (dpositions.empty()) return;
     HEDDLE_EXPECTS(dy.extent(0) == 0 || sequence <= dpositions.extent(0),
                    "embedding: a sequence must not be longer than the table of positions", sequence,

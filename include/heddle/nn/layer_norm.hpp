@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/nn/detail/row_operands.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -141,62 +142,93 @@ struct layer_norm_weight_program : tile::over_strips {
 /// Layer norm of every row: y = (x - mean) rstd weight + bias, rstd = 1 / sqrt(variance + epsilon).
 ///
 /// Shapes: x, y [rows, width], weight, bias [width], mean, rstd [rows]. Types: any float storage; statistics fp32,
-/// fp64 for fp64. Pre: extents agree, width >= 1 where there are rows. Complexity: 3 passes over rows in cache.
-/// Sync: submits. Determinism: the same bits on every backend. Memory: two numbers per row of a tile.
-/// Numerics: two-pass variance, divided by width. y may be x (in place). Source: Ba, Kiros, Hinton 2016.
+/// fp64 for fp64. Pre: extents agree, width >= 1 where there are rows; epsilon is finite and >= 0; outputs overlap
+/// nothing. Errors: contract_error. Complexity: 3 passes over rows in cache. Sync: submits. Determinism: the same bits
+/// on every backend. Memory: two numbers per row of a tile. Numerics: two-pass variance, divided by width. y may be x
+/// (in place). Source: Ba, Kiros, Hinton 2016.
 struct layer_norm_fn {
   template <executor E, matrix_view X, vector_view W, matrix_view Y, vector_view S>
     requires(writable_view<Y> && writable_view<S>)
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, W const& bias, Y const& y, S const& mean,
                             S const& rstd, double epsilon = 1e-5) const {
     using program = detail::layer_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
-    HEDDLE_EXPECTS(x.extents() == y.extents(), "layer_norm keeps the extents", x.extent(0), x.extent(1), y.extent(0),
-                   y.extent(1));
-    HEDDLE_EXPECTS(weight.extent(0) == x.extent(1) && bias.extent(0) == x.extent(1),
-                   "layer_norm: one weight and one bias per column", x.extent(1), weight.extent(0), bias.extent(0));
-    HEDDLE_EXPECTS(mean.extent(0) == x.extent(0) && rstd.extent(0) == x.extent(0),
-                   "layer_norm: two statistics per row", x.extent(0), mean.extent(0), rstd.extent(0));
+    char const* const name = "layer_norm";
+    detail::expect_shape(name, x, y);
+    detail::expect_per_column(name, x, weight, bias);
+    detail::expect_per_row(name, x, mean, rstd);
+    detail::expect_elements(name, x);
+    auto const eps = detail::norm_epsilon<typename program::value>(name, epsilon);
+    expect_apart_or_same(name, y, x);
+    expect_apart(name, y, weight, bias, mean, rstd);
+    expect_apart(name, mean, x, weight, bias, rstd);
+    expect_apart(name, rstd, x, weight, bias);
     if (x.extent(0) == 0) return;
-    HEDDLE_EXPECTS(x.extent(1) > 0, "layer_norm: a row needs an element", x.extent(1));
-    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(bias),
-                            canonical(y), canonical(mean), canonical(rstd),
-                            static_cast<typename program::value>(epsilon)});
+    tile::run(exec, program{{x.extent(0)},
+                            canonical_input(x),
+                            canonical_input(weight),
+                            canonical_input(bias),
+                            canonical(y),
+                            canonical(mean),
+                            canonical(rstd),
+                            eps});
   }
 };
 inline constexpr layer_norm_fn layer_norm{};
 
 /// The cotangent of the input of layer_norm.
-/// Shapes, Types, Sync, Determinism: as layer_norm; dy, dx as x. dx may be dy (in place).
+/// Shapes, Types, Pre, Errors, Sync, Determinism: as layer_norm; dy, dx as x. dx may be dy (in place).
 struct layer_norm_backward_input_fn {
   template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& mean, S const& rstd, G const& dy,
                             D const& dx) const {
-    HEDDLE_EXPECTS(x.extents() == dy.extents() && x.extents() == dx.extents(), "layer_norm keeps the extents",
-                   x.extent(0), x.extent(1), dy.extent(0), dx.extent(0));
-    if (x.empty()) return;
-    using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
-                                                        typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(mean),
-                            canonical_input(rstd), canonical_input(dy), canonical(dx)});
+      char const* const name = "layer_norm_backward_input";
+      detail::expect_shape(name, x, dy, dx);
+      detail::expect_per_column(name, x, weight);
+      detail::expect_per_row(name, x, mean, rstd);
+      expect_apart(name, dx, x, weight, mean, rstd);
+      expect_apart_or_same(name, dx, dy);
+      if (x.empty()) return;
+      using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                          typename G::value_type, typename D::value_type>;
+      tile::run(exec, program{{x.extent(0)},
+                              canonical_input(x),
+                              canonical_input(weight),
+                              canonical_input(mean),
+                              canonical_input(rstd),
+                              canonical_input(dy),
+                              canonical(dx)});
   }
 };
 inline constexpr layer_norm_backward_input_fn layer_norm_backward_input{};
 
 /// The gradients of weight and bias of layer_norm, summed over rows in the canonical order; overwrites.
-/// Shapes: x, dy [rows, width], mean, rstd [rows], dweight, dbias [width]. Sync: submits.
+///
+/// Shapes: x, dy [rows, width], mean, rstd [rows], dweight, dbias [width]. Types: as layer_norm; gradients the type of
+/// the statistics or narrower. Pre: extents agree; outputs overlap nothing. Post: no rows give zeros. Errors:
+/// contract_error. Complexity: one pass over x and dy each. Sync: submits. Determinism: the same bits on every backend.
+/// Memory: none.
 struct layer_norm_backward_weight_fn {
   template <executor E, matrix_view X, vector_view S, matrix_view G, vector_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, S const& mean, S const& rstd, G const& dy, D const& dweight,
                             D const& dbias) const {
-    HEDDLE_EXPECTS(x.extents() == dy.extents() && dweight.extent(0) == x.extent(1) && dbias.extent(0) == x.extent(1),
-                   "layer_norm: one gradient per column", x.extent(1), dy.extent(1), dweight.extent(0));
-    if (dweight.empty()) return;
-    using program =
-        detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{{x.extent(1)}, canonical_input(x), canonical_input(mean), canonical_input(rstd),
-                            canonical_input(dy), canonical(dweight), canonical(dbias)});
+      char const* const name = "layer_norm_backward_weight";
+      detail::expect_shape(name, x, dy);
+      detail::expect_per_column(name, x, dweight, dbias);
+      detail::expect_per_row(name, x, mean, rstd);
+      expect_apart(name, dweight, x, mean, rstd, dy, dbias);
+      expect_apart(name, dbias, x, mean, rstd, dy);
+      if (dweight.empty()) return;
+      using program =
+          detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+      tile::run(exec, program{{x.extent(1)},
+                              canonical_input(x),
+                              canonical_input(mean),
+                              canonical_input(rstd),
+                              canonical_input(dy),
+                              canonical(dweight),
+                              canonical(dbias)});
   }
 };
 inline constexpr layer_norm_backward_weight_fn layer_norm_backward_weight{};

@@ -51,8 +51,9 @@ HEDDLE_FN void clear_padding(E& exec, X const& x, DW const& dw, index_t classes)
 /// All rows, some at a time: logits; loss and lse where a loss is wanted; then their gradient in their place, and from
 /// that dx, dw or both.
 template <class E, class X, class W, class Loss, class L, class Scale, class DX, class DW>
-HEDDLE_FN void linear_cross_entropy_pass(E& exec, X const& x, W const& w, view<std::int32_t const, 1> const& targets,
-                                         Loss const& loss, L const& lse, Scale const& scale, DX const& dx, DW const& dw,
+HEDDLE_FN void linear_cross_entropy_pass(E& exec, char const* operation, X const& x, W const& w,
+                                         view<std::int32_t const, 1> const& targets, Loss const& loss, L const& lse,
+                                         Scale const& scale, DX const& dx, DW const& dw,
                                          linear_cross_entropy_options const& o) {
   using T = typename X::value_type;
   index_t const rows = x.extent(0), vocabulary = w.extent(0);
@@ -64,6 +65,10 @@ HEDDLE_FN void linear_cross_entropy_pass(E& exec, X const& x, W const& w, view<s
   if constexpr (is_wanted<DW>) clear_padding(exec, x, dw, classes);
   scratch_frame<E> frame(exec);
   T* const memory = frame.template take<T>(checked_product(step, vocabulary));
+  // The products and losses inside say what they move.
+  observed_span<E> const scope(exec, [&] {
+    return span{.operation = operation, .shape = {rows, classes, x.extent(1)}};
+  });
   for (index_t at = 0; at == 0 || at < rows; at += step) {
     index_t const end = rows - at < step ? rows : at + step;
     auto const some = slice(x, 0, at, end);
@@ -99,9 +104,11 @@ struct linear_cross_entropy_fn {
                                                       S const& lse, linear_cross_entropy_options const& o = {}) const {
     detail::check_linear_cross_entropy(x, w, targets, lse);
     HEDDLE_EXPECTS(loss.extent(0) == x.extent(0), "linear_cross_entropy: one loss per row", loss.extent(0));
+    expect_apart("linear_cross_entropy", loss, x, w, targets, lse);
+    expect_apart("linear_cross_entropy", lse, x, w, targets);
     if (x.extent(0) == 0) return;
     constexpr detail::not_wanted none;
-    detail::linear_cross_entropy_pass(exec, x, w, targets, loss, lse, none, none, none, o);
+    detail::linear_cross_entropy_pass(exec, "linear_cross_entropy", x, w, targets, loss, lse, none, none, none, o);
   }
 };
 inline constexpr linear_cross_entropy_fn linear_cross_entropy{};
@@ -121,7 +128,10 @@ struct linear_cross_entropy_backward_fn {
                             F const& scale, DX const& dx, DW const& dw,
                             linear_cross_entropy_options const& o = {}) const {
     check(x, w, targets, lse, scale, dx, dw);
-    detail::linear_cross_entropy_pass(exec, x, w, targets, detail::not_wanted{}, lse, scale, dx, dw, o);
+    apart(x, w, targets, lse, scale, dx, dw);
+    apart(x, w, targets, lse, scale, dw);
+    detail::linear_cross_entropy_pass(exec, "linear_cross_entropy_backward", x, w, targets, detail::not_wanted{}, lse,
+                                      scale, dx, dw, o);
   }
   /// Only dx.
   template <executor E, matrix_view X, matrix_view W, vector_view S, vector_view F, matrix_view DX>
@@ -130,9 +140,10 @@ struct linear_cross_entropy_backward_fn {
                                                   F const& scale, DX const& dx,
                                                   linear_cross_entropy_options const& o = {}) const {
     check(x, w, targets, lse, scale, dx, w);
+    apart(x, w, targets, lse, scale, dx);
     if (x.extent(0) == 0) return;
-    detail::linear_cross_entropy_pass(exec, x, w, targets, detail::not_wanted{}, lse, scale, dx, detail::not_wanted{},
-                                      o);
+    detail::linear_cross_entropy_pass(exec, "linear_cross_entropy_backward.input", x, w, targets, detail::not_wanted{},
+                                      lse, scale, dx, detail::not_wanted{}, o);
   }
   /// Only dw.
   template <executor E, matrix_view X, matrix_view W, vector_view S, vector_view F, matrix_view DW>
@@ -141,8 +152,9 @@ struct linear_cross_entropy_backward_fn {
                                                    F const& scale, DW const& dw,
                                                    linear_cross_entropy_options const& o = {}) const {
     check(x, w, targets, lse, scale, x, dw);
-    detail::linear_cross_entropy_pass(exec, x, w, targets, detail::not_wanted{}, lse, scale, detail::not_wanted{}, dw,
-                                      o);
+    apart(x, w, targets, lse, scale, dw);
+    detail::linear_cross_entropy_pass(exec, "linear_cross_entropy_backward.weight", x, w, targets, detail::not_wanted{},
+                                      lse, scale, detail::not_wanted{}, dw, o);
   }
 
   template <class X, class W, class S, class F, class DX, class DW>
@@ -151,6 +163,12 @@ struct linear_cross_entropy_backward_fn {
     detail::check_linear_cross_entropy(x, w, targets, lse);
     HEDDLE_EXPECTS(scale.extent(0) == 1 && dx.extents() == x.extents() && dw.extents() == w.extents(),
                    "linear_cross_entropy: one scale, dx as x, dw as w", scale.extent(0), dx.extent(0), dw.extent(0));
+  }
+  /// One output that overlaps neither an input nor another output.
+  template <class X, class W, class S, class F, class Out, class... Others>
+  static HEDDLE_FN void apart(X const& x, W const& w, view<std::int32_t const, 1> const& targets, S const& lse,
+                              F const& scale, Out const& out, Others const&... others) {
+    expect_apart("linear_cross_entropy_backward", out, x, w, targets, lse, scale, others...);
   }
 };
 inline constexpr linear_cross_entropy_backward_fn linear_cross_entropy_backward{};
@@ -165,7 +183,12 @@ struct linear_cross_entropy_with_gradient_fn {
                             linear_cross_entropy_options const& o = {}) const {
     linear_cross_entropy_backward_fn::check(x, w, targets, lse, scale, dx, dw);
     HEDDLE_EXPECTS(loss.extent(0) == x.extent(0), "linear_cross_entropy: one loss per row", loss.extent(0));
-    detail::linear_cross_entropy_pass(exec, x, w, targets, loss, lse, scale, dx, dw, o);
+    linear_cross_entropy_backward_fn::apart(x, w, targets, lse, scale, dx, dw, loss);
+    linear_cross_entropy_backward_fn::apart(x, w, targets, lse, scale, dw, loss);
+    linear_cross_entropy_backward_fn::apart(x, w, targets, lse, scale, loss);
+    expect_apart("linear_cross_entropy", lse, x, w, targets, scale);
+    detail::linear_cross_entropy_pass(exec, "linear_cross_entropy_with_gradient", x, w, targets, loss, lse, scale, dx,
+                                      dw, o);
   }
 };
 inline constexpr linear_cross_entropy_with_gradient_fn linear_cross_entropy_with_gradient{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/nn/detail/row_operands.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/rms_norm.hpp>
 #include <heddle/tile/run.hpp>
@@ -172,6 +173,8 @@ struct quantise_rows_fn {
              tile::value_t<typename X::value_type>, float>&& std::same_as<typename S::value_type, float>)
   HEDDLE_FN void operator()(E& exec, X const& x, Q const& q, S const& scale) const {
     detail::check_quantise(x, q, scale);
+    expect_apart("quantise_rows", q, x, scale);
+    expect_apart("quantise_rows", scale, x);
     if (x.extent(0) == 0) return;
     tile::run(exec, detail::quantise_rows_program<typename X::value_type, typename Q::value_type>{
                         {x.extent(0)}, canonical_input(x), canonical(q), canonical(scale)});
@@ -185,6 +188,7 @@ struct dequantise_rows_fn {
     requires(quantised<typename Q::value_type>&& writable_view<Y>&& std::same_as<typename S::value_type, float>)
   HEDDLE_FN void operator()(E& exec, Q const& q, S const& scale, Y const& y) const {
     detail::check_quantise(y, q, scale);
+    expect_apart("dequantise_rows", y, q, scale);
     if (q.extent(0) == 0) return;
     tile::run(exec, detail::dequantise_rows_program<typename Q::value_type, typename Y::value_type>{
                         {q.extent(0)}, canonical_input(q), canonical_input(scale), canonical(y)});
@@ -195,8 +199,9 @@ inline constexpr dequantise_rows_fn dequantise_rows{};
 /// RMS norm whose result is stored as small numbers alone: rms_norm in fp32, then quantise_rows, in one pass.
 ///
 /// Shapes: x, q [rows, width], weight [width], scale, rstd [rows]. Types: as quantise_rows. Pre: width >= 1 where there
-/// are rows. Complexity: 3 passes over rows in cache. Sync: submits. Determinism: the bits of the two operations, where
-/// the first stores fp32. Memory: two numbers per row of a tile.
+/// are rows; epsilon is finite and >= 0; outputs overlap nothing. Complexity: 3 passes over rows in cache. Sync:
+/// submits. Determinism: the bits of the two operations, where the first stores fp32. Memory: two numbers per row of a
+/// tile.
 struct rms_norm_quantise_fn {
   template <executor E, matrix_view X, vector_view W, matrix_view Q, vector_view S>
     requires(quantised<typename Q::value_type>&& writable_view<Q>&& writable_view<S>&& std::same_as<
@@ -204,10 +209,15 @@ struct rms_norm_quantise_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, Q const& q, S const& scale, S const& rstd,
                             double epsilon = 1e-5) const {
     detail::check_quantise(x, q, scale);
-    HEDDLE_EXPECTS(weight.extent(0) == x.extent(1) && rstd.extent(0) == x.extent(0),
-                   "rms_norm: one weight per column, one statistic per row", weight.extent(0), rstd.extent(0));
+    char const* const name = "rms_norm_quantise";
+    detail::expect_per_column(name, x, weight);
+    detail::expect_per_row(name, x, rstd);
+    detail::expect_elements(name, x);
+    float const eps = detail::norm_epsilon<float>(name, epsilon);
+    expect_apart(name, q, x, weight, scale, rstd);
+    expect_apart(name, scale, x, weight, rstd);
+    expect_apart(name, rstd, x, weight);
     if (x.extent(0) == 0) return;
-    HEDDLE_EXPECTS(x.extent(1) > 0, "rms_norm: a row needs an element", x.extent(1));
     using program =
         detail::rms_norm_quantise_program<typename X::value_type, typename W::value_type, typename Q::value_type>;
     tile::run(exec, program{{x.extent(0)},
@@ -216,7 +226,7 @@ struct rms_norm_quantise_fn {
                             canonical(q),
                             canonical(scale),
                             canonical(rstd),
-                            static_cast<float>(epsilon)});
+                            eps});
   }
 };
 inline constexpr rms_norm_quantise_fn rms_norm_quantise{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/nn/detail/row_operands.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -141,7 +142,8 @@ struct rms_norm_weight_program : tile::over_strips {
 /// RMS norm of every row: y = x rstd weight, rstd = 1 / sqrt(mean of squares + epsilon).
 ///
 /// Shapes: x, y [rows, width], weight [width], rstd [rows]. Types: any float storage; statistics fp32, fp64 for fp64.
-/// Pre: extents agree, width >= 1 where there are rows. Complexity: 2 passes over rows in cache. Sync: submits.
+/// Pre: extents agree, width >= 1 where there are rows; epsilon is finite and >= 0; outputs overlap nothing. Errors:
+/// contract_error. Complexity: 2 passes over rows in cache. Sync: submits.
 /// Determinism: the same bits on every backend. Memory: one number per row of a tile.
 /// Numerics: the canonical sum of squares. y may be x (in place). Source: Zhang, Sennrich 2019.
 struct rms_norm_fn {
@@ -150,48 +152,67 @@ struct rms_norm_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, Y const& y, S const& rstd,
                             double epsilon = 1e-5) const {
     using program = detail::rms_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
-    HEDDLE_EXPECTS(x.extents() == y.extents(), "rms_norm keeps the extents", x.extent(0), x.extent(1), y.extent(0),
-                   y.extent(1));
-    HEDDLE_EXPECTS(weight.extent(0) == x.extent(1), "rms_norm: one weight per column", x.extent(1), weight.extent(0));
-    HEDDLE_EXPECTS(rstd.extent(0) == x.extent(0), "rms_norm: one statistic per row", x.extent(0), rstd.extent(0));
+    char const* const name = "rms_norm";
+    detail::expect_shape(name, x, y);
+    detail::expect_per_column(name, x, weight);
+    detail::expect_per_row(name, x, rstd);
+    detail::expect_elements(name, x);
+    auto const eps = detail::norm_epsilon<typename program::value>(name, epsilon);
+    expect_apart_or_same(name, y, x);
+    expect_apart(name, y, weight, rstd);
+    expect_apart(name, rstd, x, weight);
     if (x.extent(0) == 0) return;
-    HEDDLE_EXPECTS(x.extent(1) > 0, "rms_norm: a row needs an element", x.extent(1));
-    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical(y), canonical(rstd),
-                            static_cast<typename program::value>(epsilon)});
+    tile::run(exec,
+              program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical(y), canonical(rstd), eps});
   }
 };
 inline constexpr rms_norm_fn rms_norm{};
 
 /// The cotangent of the input of rms_norm.
-/// Shapes, Types, Sync, Determinism: as rms_norm; dy, dx as x. dx may be dy (in place).
+/// Shapes, Types, Pre, Errors, Sync, Determinism: as rms_norm; dy, dx as x. dx may be dy (in place).
 struct rms_norm_backward_input_fn {
   template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& rstd, G const& dy, D const& dx) const {
-    HEDDLE_EXPECTS(x.extents() == dy.extents() && x.extents() == dx.extents(), "rms_norm keeps the extents",
-                   x.extent(0), x.extent(1), dy.extent(0), dx.extent(0));
-    if (x.empty()) return;
-    using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
-                                                      typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{{x.extent(0)}, canonical_input(x), canonical_input(weight), canonical_input(rstd),
-                            canonical_input(dy), canonical(dx)});
+      char const* const name = "rms_norm_backward_input";
+      detail::expect_shape(name, x, dy, dx);
+      detail::expect_per_column(name, x, weight);
+      detail::expect_per_row(name, x, rstd);
+      expect_apart(name, dx, x, weight, rstd);
+      expect_apart_or_same(name, dx, dy);
+      if (x.empty()) return;
+      using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                        typename G::value_type, typename D::value_type>;
+      tile::run(exec, program{{x.extent(0)},
+                              canonical_input(x),
+                              canonical_input(weight),
+                              canonical_input(rstd),
+                              canonical_input(dy),
+                              canonical(dx)});
   }
 };
 inline constexpr rms_norm_backward_input_fn rms_norm_backward_input{};
 
 /// The gradient of the weight of rms_norm, summed over rows in the canonical order; overwrites.
-/// Shapes: x, dy [rows, width], rstd [rows], dweight [width]. Sync: submits.
+///
+/// Shapes: x, dy [rows, width], rstd [rows], dweight [width]. Types: as rms_norm; dweight the type of the statistics or
+/// narrower. Pre: extents agree; dweight overlaps nothing. Post: no rows give zeros. Errors: contract_error.
+/// Complexity: one pass over x and dy. Sync: submits. Determinism: the same bits on every backend. Memory: none.
 struct rms_norm_backward_weight_fn {
   template <executor E, matrix_view X, vector_view S, matrix_view G, vector_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, S const& rstd, G const& dy, D const& dweight) const {
-    HEDDLE_EXPECTS(x.extents() == dy.extents() && dweight.extent(0) == x.extent(1),
-                   "rms_norm: one gradient per column", x.extent(1), dy.extent(1), dweight.extent(0));
-    if (dweight.empty()) return;
-    using program =
-        detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-    tile::run(exec, program{{x.extent(1)}, canonical_input(x), canonical_input(rstd), canonical_input(dy),
-                            canonical(dweight)});
+      char const* const name = "rms_norm_backward_weight";
+      detail::expect_shape(name, x, dy);
+      detail::expect_per_column(name, x, dweight);
+      detail::expect_per_row(name, x, rstd);
+      expect_apart(name, dweight, x, rstd, dy);
+      if (dweight.empty()) return;
+      using program =
+          detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+      tile::run(
+          exec,
+          program{{x.extent(1)}, canonical_input(x), canonical_input(rstd), canonical_input(dy), canonical(dweight)});
   }
 };
 inline constexpr rms_norm_backward_weight_fn rms_norm_backward_weight{};

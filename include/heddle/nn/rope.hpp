@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/math.hpp>
+#include <heddle/nn/detail/row_operands.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -126,17 +127,17 @@ struct rope_program {
 ///
 /// Shapes: x, y [sequences * tokens, width], strides free, heads * head_size <= width.
 /// Types: any float storage; angles in fp64, rounded once to the type of the value. Pre: rows divide into sequences;
-/// y does not overlap x. Complexity: one sine and cosine per position and pair, shared by heads and sequences.
-/// Sync: submits. Determinism: the same bits everywhere. Memory: scratch of tokens * head_size values.
-/// Source: Su et al. 2021, in the half-split order of the Llama checkpoints.
+/// y does not overlap x; the base is positive and finite. Errors: contract_error. Complexity: one sine and cosine per
+/// position and pair, shared by heads and sequences. Sync: submits. Determinism: the same bits everywhere. Memory:
+/// scratch of tokens * head_size values. Source: Su et al. 2021, in the half-split order of the Llama checkpoints.
 struct rope_fn {
   template <executor E, matrix_view X, matrix_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y, rope_options const& o) const {
     using value = tile::value_t<typename X::value_type>;
-    HEDDLE_EXPECTS(x.extents() == y.extents(), "rope keeps the extents", x.extent(0), x.extent(1), y.extent(0),
-                   y.extent(1));
-    HEDDLE_EXPECTS(y.has_distinct_elements(), "rope: no element of y may stand twice", y.stride(0), y.stride(1));
+    detail::expect_shape("rope", x, y);
+    expect_apart("rope", y, x);
+    HEDDLE_EXPECTS(o.base > 0 && is_finite(o.base), "rope: the base is positive and finite", o.base);
     HEDDLE_EXPECTS(o.head_size >= 0 && o.head_size % 2 == 0, "rope: a head rotates pairs, so its size must be even",
                    o.head_size);
     HEDDLE_EXPECTS(o.heads >= 0 && product_fits(o.heads, o.head_size, x.extent(1)), "rope: the heads must fit a row",

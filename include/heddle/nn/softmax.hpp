@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/math_weight.hpp>
+#include <heddle/nn/detail/row_operands.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -93,10 +94,22 @@ struct softmax_backward_program : tile::over_rows {
     auto const weights = ctx.ref(y, row, 0, y.extent(1));
     auto const gradient = ctx.ref(dy, row, 0, y.extent(1));
     auto const out = ctx.ref(dx, row, 0, y.extent(1));
-    ctx.reduce_of(s.dot, multiplies<>{}, plus<value>{}, weights, gradient);
+    // What had no part in the output has none in the gradient, even an infinite one.
+    ctx.reduce_of(
+        s.dot,
+        [](auto const& w, auto const& g) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(w)>;
+          return select(w == splat<V>(value(0)), splat<V>(value(0)), mul(w, g));
+        },
+        plus<value>{}, weights, gradient);
     ctx.map_to(
-        out, [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA { return mul(w, g - dot); }, weights,
-        gradient, s.dot);
+        out,
+        [](auto const& w, auto const& g, auto const& dot) HEDDLE_LAMBDA {
+          using V = std::remove_cvref_t<decltype(w)>;
+          V const d = mul(w, g - dot);
+          return select(w == splat<V>(value(0)), select(d == d, d, splat<V>(value(0))), d);
+        },
+        weights, gradient, s.dot);
   }
 };
 
@@ -112,8 +125,8 @@ struct softmax_backward_program : tile::over_rows {
 struct softmax_fn {
   template <executor E, matrix_view X, matrix_view Y>
   requires writable_view<Y> HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
-    HEDDLE_EXPECTS(x.extent(0) == y.extent(0) && x.extent(1) == y.extent(1), "softmax keeps the extents", x.extent(0),
-                   x.extent(1), y.extent(0), y.extent(1));
+    detail::expect_shape("softmax", x, y);
+    expect_apart_or_same("softmax", y, x);
     if (x.empty()) return;
     tile::run(exec, detail::softmax_program<typename X::value_type, typename Y::value_type>{
                         {x.extent(0)}, canonical_input(x), canonical(y)});
@@ -123,12 +136,14 @@ struct softmax_fn {
 /// Gradient of softmax from its output: dx = y * (dy - sum(y * dy)).
 ///
 /// Shapes: y, dy, dx [rows, columns], strides free. Types, Sync, Determinism: as softmax. Pre: equal extents.
-/// Numerics: a row of zeros gives zeros. dx may be dy (in place).
+/// Errors: contract_error. Numerics: where y is 0, dx is 0, and dy has no part in the sum, whatever it is. dx may be dy
+/// (in place).
 struct softmax_backward_fn {
   template <executor E, matrix_view Y, matrix_view G, matrix_view D>
   requires writable_view<D> HEDDLE_FN void operator()(E& exec, Y const& y, G const& dy, D const& dx) const {
-    HEDDLE_EXPECTS(y.extents() == dy.extents() && y.extents() == dx.extents(), "softmax_backward keeps the extents",
-                   y.extent(0), y.extent(1), dy.extent(0), dy.extent(1), dx.extent(0), dx.extent(1));
+    detail::expect_shape("softmax_backward", y, dy, dx);
+    expect_apart("softmax_backward", dx, y);
+    expect_apart_or_same("softmax_backward", dx, dy);
     if (y.empty()) return;
     using program =
         detail::softmax_backward_program<typename Y::value_type, typename G::value_type, typename D::value_type>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/algorithm/detail/sort_key.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 /// @file
@@ -127,7 +128,7 @@ struct element_at {
 template <class T, class Pick>
 struct search_blocks_program {
   using plain = void;
-  static constexpr index_t block = 4096;
+  static constexpr index_t block = tile::block_elements;
 
   char const* operation;
   view<T const, 1> in;
@@ -197,22 +198,34 @@ struct search_result_program {
   }
 };
 
+/// Where an index or a count goes, and where the answer yes or no may go too.
 template <class R>
-concept index_result = writable_view<R> && std::integral<typename R::value_type>;
+concept index_result = writable_view<R> && std::signed_integral<typename R::value_type>;
+template <class R>
+concept answer_result = writable_view<R> && std::integral<typename R::value_type>;
+template <class In, class F>
+concept predicate_of =
+    std::is_trivially_copyable_v<F> && std::is_invocable_r_v<bool, F const&, typename In::value_type const&>;
 template <class In, class R, class F>
-concept search_operands = index_result<R> && std::is_trivially_copyable_v<F> &&
-    std::is_invocable_r_v<bool, F const&, typename In::value_type const&>;
+concept search_operands = index_result<R> && predicate_of<In, F>;
+template <class In, class R, class F>
+concept question_operands = answer_result<R> && predicate_of<In, F>;
 
 template <executor E, class In, class R, class Pick>
 HEDDLE_FN void search(E& exec, char const* operation, In const& in, R const& result, Pick const& pick) {
   using T = typename In::value_type;
+  using number = typename R::value_type;
+  index_t const n = in.extent(0);
+  if constexpr (!std::same_as<decltype(pick.finish(n)), bool>)
+    HEDDLE_EXPECTS(static_cast<index_t>(static_cast<number>(n)) == n, "the type of the result must hold the extent",
+                   operation, n);
+  expect_apart(operation, result, in);
   using blocks_program = search_blocks_program<T, Pick>;
-  index_t const blocks = tile::ceil_div(in.extent(0), blocks_program::block);
+  index_t const blocks = tile::ceil_div(n, blocks_program::block);
   scratch_frame<E> frame(exec);
   index_t* const found = frame.template take<index_t>(blocks);
   if (blocks > 0) tile::run(exec, blocks_program{operation, canonical_input(in), found, pick});
-  tile::run(exec, search_result_program<T, typename R::value_type, Pick>{canonical_input(in), found, blocks,
-                                                                         result.data(), pick});
+  tile::run(exec, search_result_program<T, number, Pick>{canonical_input(in), found, blocks, result.data(), pick});
 }
 
 }  // namespace detail

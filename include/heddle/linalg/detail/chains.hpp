@@ -2,13 +2,14 @@
 #pragma once
 
 #include <heddle/core/tree.hpp>
+#include <heddle/tile/operand.hpp>
 
 namespace heddle::linalg::detail {
 
-/// The chains that a sum over k is cut into; they are added along T(count()). Without leaves k is cut at multiples of
-/// 4096, otherwise into that many parts, the larger ones first.
+/// The chains that a sum over k is cut into; they are added along T(count()). Without leaves k is cut at the
+/// blocks of canonical reductions, otherwise into that many parts, the larger ones first.
 struct chain_cuts {
-  static constexpr index_t depth = 4096;
+  static constexpr index_t depth = tile::block_elements;
   index_t k, leaves;
 
   HEDDLE_HD_FN constexpr index_t count() const { return leaves > 0 ? leaves : k > depth ? (k + depth - 1) / depth : 1; }
