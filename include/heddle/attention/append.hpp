@@ -64,7 +64,6 @@ struct append_fn {
     detail::geometry const g{
         tokens, s * cache.capacity(), heads, heads, cache.k.extent(3), cache.v.extent(3), s, cu, cache.lengths, {}, {},
         true};
-    if (s == 0) return;
     detail::check_sequences(g);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.append",

@@ -23,7 +23,7 @@ HEDDLE_FN span backward_span(setup<accumulator_t<In>> const& rules) {
   s.operation = "attention.backward";
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = elements * static_cast<index_t>(sizeof(In));
-  s.flops = g.heads_q * (8 * g.dk + 6 * g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
+  s.flops = g.heads_q * (8 * g.dk + 6 * g.dv) * g.tokens_q * g.share_k();
   return s;
 }
 
@@ -143,9 +143,9 @@ struct backward_fn {
     detail::expect_output(dq, g.tokens_q, g.heads_q, g.dk, "dq");
     detail::expect_output(dk, g.tokens_k, g.heads_kv, g.dk, "dk");
     detail::expect_output(dv, g.tokens_k, g.heads_kv, g.dv, "dv");
-    detail::expect_numbers(lse, g, "lse");
+    detail::expect_numbers(lse, g.tokens_q, g.heads_q, "lse");
     observed_span<Executor> const scope(exec, [&] { return detail::backward_span<in>(rules); });
-    detail::submit_list_check(exec, g, o.mask);
+    detail::submit_list_check(exec, rules, o.mask);
     scratch_frame frame(exec);
     bool const apart = rules.sinks.given() && !o.sinks_in_lse && dlse.size() != 0;
     index_t const size = detail::row_numbers<number>::planes(apart) * g.heads_q * g.tokens_q;

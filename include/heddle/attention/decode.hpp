@@ -20,22 +20,17 @@ struct key_split {
 };
 
 /// Parts of sequence s have the slots from here on.
-HEDDLE_TILE index_t first_slot(segment const& s) noexcept { return s.k_begin / keys_per_split + s.number; }
+HEDDLE_TILE index_t first_slot(segment const& s) noexcept { return first_slot(s.number, s.k_begin, keys_per_split); }
 HEDDLE_TILE index_t splits_of(segment const& s) noexcept { return (s.k_length + keys_per_split - 1) / keys_per_split; }
 /// Enough slots for any cut of the keys into sequences.
-HEDDLE_TILE index_t slots_of(geometry const& g) noexcept { return g.tokens_k / keys_per_split + g.sequences; }
+HEDDLE_TILE index_t slots_of(geometry const& g) noexcept { return slots_for(g, g.tokens_k, keys_per_split); }
 
 /// The part that a slot holds; false where it holds none.
 HEDDLE_FN bool find_split(geometry const& g, index_t slot, key_split& found) {
-  for (index_t s = 0; s < g.sequences; ++s) {
-    segment const seg = g.at(s);
-    index_t const n = slot - first_slot(seg);
-    if (n < 0) return false;
-    if (n >= splits_of(seg)) continue;
-    found = {seg, {n * keys_per_split, (n + 1) * keys_per_split}, slot};
-    return true;
-  }
-  return false;
+  index_t n = 0;
+  segment const seg = slot_owner(g, slot, keys_per_split, n, [&](index_t s) { return g.begin_k(s); });
+  found = {seg, {n * keys_per_split, (n + 1) * keys_per_split}, slot};
+  return n < splits_of(seg);
 }
 
 /// Joins the parts of one row in ascending order, and ends the row.
@@ -125,9 +120,9 @@ struct decode_fn {
     observed_span<Executor> const scope(exec, [&] {
       return detail::forward_span<typename Work::input, typename Work::output>("attention.decode", work.rules);
     });
-    detail::submit_list_check(exec, g, work.mask);
+    detail::submit_list_check(exec, work.rules, work.mask);
     scratch_frame frame(exec);
-    index_t const rows = detail::slots_of(g) * (g.tokens_q / g.sequences) * g.heads_q;
+    index_t const rows = detail::slots_of(g) * g.share_q() * g.heads_q;
     work.partial = frame.template take<typename Work::number>(rows * (g.dv + 2));
     run_kernel<decode_fn>(exec, work);
     exec.for_each_tile(g.tokens_q * g.heads_q, [work](index_t tile, int) {

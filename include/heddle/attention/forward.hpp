@@ -130,7 +130,7 @@ HEDDLE_FN auto make_forward(setup<T> const& rules, Q const& q, Rows const& k, Ro
                             Lse const& lse, options<Mask, Bias> const& o) {
   static_assert(std::is_same_v<typename Lse::value_type, T>, "lse is float, or double for double inputs");
   expect_output(out, rules.sizes.tokens_q, rules.sizes.heads_q, rules.sizes.dv, "out");
-  expect_numbers(lse, rules.sizes, "lse");
+  expect_numbers(lse, rules.sizes.tokens_q, rules.sizes.heads_q, "lse");
   using operands = forward_operands<typename Q::value_type, typename Out::value_type, T, Rows>;
   using work = forward_work<operands, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>>;
   static_assert(queueable_task<work>, "this mask is too large to be queued");
@@ -146,7 +146,7 @@ HEDDLE_FN span forward_span(char const* operation, setup<accumulator_t<In>> cons
   s.operation = operation;
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = q_bytes + kv_bytes;
-  s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
+  s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * g.share_k();
   return s;
 }
 
@@ -216,7 +216,7 @@ struct forward_fn {
     observed_span<Executor> const scope(exec, [&] {
       return detail::forward_span<typename Work::input, typename Work::output>("attention.forward", work.rules);
     });
-    detail::submit_list_check(exec, work.rules.sizes, work.mask);
+    detail::submit_list_check(exec, work.rules, work.mask);
     run_kernel<forward_fn>(exec, work);
   }
 };
