@@ -116,6 +116,7 @@
 #include <heddle/core/math_trigonometric.hpp>
 #include <heddle/core/math_weight.hpp>
 #include <heddle/core/monoid.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>
