@@ -3,6 +3,7 @@
 
 #include <heddle/attention/paged_cache.hpp>
 #include <heddle/attention/problem.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/exec/executor.hpp>
 
 namespace heddle {
@@ -65,6 +66,8 @@ struct append_fn {
         tokens, s * cache.capacity(), heads, heads, cache.k.extent(3), cache.v.extent(3), s, cu, cache.lengths, {}, {},
         true};
     detail::check_sequences(g);
+    expect_apart("attention.append", cache.k, k, v, cache.v, cache.table, cache.lengths);
+    expect_apart("attention.append", cache.v, k, v, cache.table, cache.lengths);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.append",
                   .shape = {tokens, heads, g.dk, g.dv},

@@ -55,41 +55,18 @@ HEDDLE_FN void join_splits(Work const& w, index_t token, index_t head) {
 
 }  // namespace detail
 
-struct decode_fn {
-  /// Attention of few queries over many keys, whose cost is reading K and V: the keys are cut into parts of 1024, each
-  /// part is attended to on its own, and the results are joined in ascending order.
-  ///
-  /// Shapes, types, options, Pre, Post and Errors: those of forward, for views or a paged cache; queries are cut
-  /// equally into the sequences (no cu_q).
-  /// Complexity: as forward; every row of K and V that some query sees is read once per 64 rows of queries and heads.
-  /// Sync: submits.
-  /// Determinism: same bits for any thread count and instruction set; they are forward's where a sequence has at most
-  /// 1024 keys. The cut depends on lengths alone.
-  /// Memory: scratch of dv + 2 numbers for each query, head and part.
-  template <executor Executor, any_view Q, any_view K, any_view V, writable_view Out, writable_view Lse,
-            mask Mask = causal, bias Bias = no_bias>
-    requires(Q::rank() == 3 && K::rank() == 3 && V::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
-  HEDDLE_FN void operator()(Executor& exec, Q const& q, K const& k, V const& v, Out const& out, Lse const& lse,
-                            options<Mask, Bias> const& o = {}) const {
-    using in = typename Q::value_type;
-    static_assert(std::is_same_v<in, typename K::value_type> && std::is_same_v<in, typename V::value_type>,
-                  "q, k and v have one element type");
-    submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
-                                      detail::rows_of(canonical_input(v)), out, lse, o));
-  }
-  template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
-            mask Mask = causal, bias Bias = no_bias>
-    requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
-  HEDDLE_FN void operator()(Executor& exec, Q const& q, Cache const& cache, Out const& out, Lse const& lse,
-                            options<Mask, Bias> const& o = {}) const {
-    using in = typename Q::value_type;
-    static_assert(std::is_same_v<in, typename Cache::value_type>, "q and the cache have one element type");
-    auto const work = detail::make_forward(detail::make_paged_setup(q, cache, o), q,
-                                           detail::paged_rows_of<in const>(cache.k, cache.table),
-                                           detail::paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
-    detail::submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
-    submit(exec, work);
-  }
+/// Attention of few queries over many keys, whose cost is reading K and V: the keys are cut into parts of 1024, each
+/// part is attended to on its own, and the results are joined in ascending order.
+///
+/// Shapes, types, options, Pre, Post and Errors: those of forward, for views or a paged cache; queries are cut
+/// equally into the sequences (no cu_q).
+/// Complexity: as forward; every row of K and V that some query sees is read once per 64 rows of queries and heads.
+/// Sync: submits.
+/// Determinism: same bits for any thread count and instruction set; they are forward's where a sequence has at most
+/// 1024 keys. The cut depends on lengths alone.
+/// Memory: scratch of dv + 2 numbers for each query, head and part.
+struct decode_fn : detail::forward_calls<decode_fn> {
+  static constexpr char const* name = "attention.decode";
 
   /// Plain loops: the states of all parts, one row at a time.
   template <class Executor, class Work>
@@ -112,14 +89,12 @@ struct decode_fn {
     });
   }
 
- private:
   template <class Executor, class Work>
   HEDDLE_FN static void submit(Executor& exec, Work work) {
     detail::geometry const& g = work.rules.sizes;
     HEDDLE_EXPECTS(g.cu_q.size() == 0, "decode cuts queries equally: use forward with cu_q", g.cu_q.size());
-    observed_span<Executor> const scope(exec, [&] {
-      return detail::forward_span<typename Work::input, typename Work::output>("attention.decode", work.rules);
-    });
+    observed_span<Executor> const scope(
+        exec, [&] { return detail::forward_span<typename Work::input, typename Work::output>(name, work.rules); });
     detail::submit_list_check(exec, work.rules, work.mask);
     scratch_frame frame(exec);
     index_t const rows = detail::slots_of(g) * g.share_q() * g.heads_q;

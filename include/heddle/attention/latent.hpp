@@ -37,6 +37,8 @@ struct latent_fn {
     HEDDLE_EXPECTS(wide <= 1 || cache.stride(1) == 1, "columns must lie side by side", "cache", cache.stride(1));
     detail::expect_output(out, tokens, heads, w_v.extent(2), "out");
     detail::expect_numbers(lse, tokens, heads, "lse");
+    expect_apart("attention.latent", out, q, w_k, w_v, cache, lse);
+    expect_apart("attention.latent", lse, q, w_k, w_v, cache);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.latent",
                   .shape = {tokens, cache.extent(0), heads, wide},

@@ -77,20 +77,20 @@ HEDDLE_FN bool find_segment(geometry const& g, index_t token, segment& found) {
   return token < (Keys ? found.k_begin + found.k_length : found.q_begin + found.q_length);
 }
 
-/// Sequences cut into blocks of `unit` items, in a number of slots that is known before the lists are: sequence s, whose
-/// items begin at `begin`, owns the slots from here on, as many as it can need; some stay empty.
+/// Sequences cut into blocks of `unit` items, in a number of slots that is known before the lists are: sequence s,
+/// whose items begin at `begin`, owns the slots from here on, as many as it can need; some stay empty.
 HEDDLE_TILE index_t first_slot(index_t s, index_t begin, index_t unit) noexcept { return begin / unit + s; }
 /// Enough slots for any cut of the items into sequences.
 HEDDLE_TILE index_t slots_for(geometry const& g, index_t items, index_t unit) noexcept {
   return g.sequences ? items / unit + g.sequences : 0;
 }
 
-/// The sequence that owns a slot and the slot's place among its slots. begin(s): the first item of s.
+/// The sequence that owns a slot, and how many of its slots come before. begin(s): the first item of s.
 /// Pre: there are slots.
 template <class Begin>
-HEDDLE_FN segment slot_owner(geometry const& g, index_t slot, index_t unit, index_t& place, Begin const& begin) {
+HEDDLE_FN segment slot_owner(geometry const& g, index_t slot, index_t unit, index_t& before, Begin const& begin) {
   index_t const s = segment_of(g.sequences, slot, [&](index_t n) { return first_slot(n, begin(n), unit); });
-  place = slot - first_slot(s, begin(s), unit);
+  before = slot - first_slot(s, begin(s), unit);
   return g.at(s);
 }
 
