@@ -126,6 +126,7 @@
 #include <heddle/core/owned.hpp>
 #include <heddle/core/philox.hpp>
 #include <heddle/core/scalar.hpp>
+#include <heddle/core/segment_of.hpp>
 #include <heddle/core/tensor.hpp>
 #include <heddle/core/tensor_view.hpp>
 #include <heddle/core/text.hpp>

@@ -39,6 +39,13 @@ TEST_CASE("an append that doesn't fit is refused", "[attention]") {
   REQUIRE_NOTHROW(at::append(exec, k.rows(), v.rows(), c.cache()));
   REQUIRE_THROWS_AS(at::append(exec, other.rows(), v.rows(), c.cache()), contract_error);
   REQUIRE_THROWS_AS(at::append(exec, ten.rows(), ten.rows(), c.cache()), contract_error);
+  std::int32_t const starts[] = {0};
+  at::integer_list const none = view<std::int32_t const, 1>(starts, dims<1>(1));
+  paged_rows_case no_sequences({}, 2, 1, 2, 2);
+  REQUIRE_THROWS_AS(at::append(exec, k.rows(), v.rows(), no_sequences.cache()), contract_error);  // four tokens of none
+  array<float> nothing(0, 1, 2);
+  REQUIRE_NOTHROW(at::append(exec, nothing.rows(), nothing.rows(), no_sequences.cache()));
+  REQUIRE_NOTHROW(at::append(exec, k.rows(), v.rows(), no_sequences.cache(), none));  // slack alone
   c.table[1] = 4;  // of four pages
   REQUIRE_THROWS_AS(at::append(exec, k.rows(), v.rows(), c.cache()), contract_error);
 }

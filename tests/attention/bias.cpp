@@ -10,6 +10,12 @@ namespace at = heddle::attention;
 TEST_CASE("slopes follow the published series", "[attention]") {
   double const six[] = {1.0 / 4, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 2, 1.0 / 8};
   for (index_t h = 0; h < 6; ++h) REQUIRE(at::alibi(6).slope(h) == six[h]);
+  // Twelve: those of eight heads, then every second one of sixteen.
+  double const twelve[] = {0x1p-1, 0x1p-2, 0x1p-3, 0x1p-4, 0x1p-5, 0x1p-6, 0x1p-7, 0x1p-8, -0.5, -1.5, -2.5, -3.5};
+  for (index_t h = 0; h < 12; ++h)
+    REQUIRE(close(at::alibi(12).slope(h), h < 8 ? twelve[h] : std::exp2(twelve[h]), h < 8 ? 0 : 1e-14, 0));
+  double const three[] = {0x1p-4, 0x1p-8, 0x1p-2};
+  for (index_t h = 0; h < 3; ++h) REQUIRE(at::alibi(3).slope(h) == three[h]);
   REQUIRE(at::alibi(1).slope(0) == 0x1p-8);
   REQUIRE(at::alibi(3).slope(2) == 0.25);
   REQUIRE(close(at::alibi(16).slope(0), std::sqrt(0.5), 1e-15));
@@ -66,6 +72,10 @@ TEMPLATE_LIST_TEST_CASE("biased attention against naive attention", "[attention]
   check_rules<float>(exec, {3, 150, 6, 1, 16, 16}, at::with_bias(at::alibi(6), at::causal{} & at::window(60, 0)));
   check_rules<float>(exec, {40, 140, 2, 1, 8, 8}, at::with_bias(rough{}));
   check_rules<float>(exec, {1, 300, 4, 1, 8, 8}, at::with_bias(rough{}));
+  auto capped = at::with_bias(rough{});
+  capped.softcap = 0.75;
+  check_rules<float>(exec, {40, 140, 2, 1, 8, 8}, capped);
+  check_rules<double>(exec, {3, 140, 2, 1, 8, 8}, capped);
 }
 
 TEMPLATE_LIST_TEST_CASE("gradients under biases", "[attention]", executor_cases) {

@@ -83,6 +83,49 @@ TEMPLATE_LIST_TEST_CASE("decode of many sequences, by lists and from pages", "[a
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a sink counts once, whatever the parts", "[attention]", executor_cases) {
+  TestType setup;
+  float const logits[] = {2, -1.5f};
+  for (bool in_lse : {true, false}) {
+    at::options<> o;
+    o.sinks = view<float const, 1>(logits, dims<1>(2));
+    o.sinks_in_lse = in_lse;
+    problem<float> const p = decoded<float>(setup.exec, {2, 3000, 2, 1, 8, 5}, o);
+    for (index_t i = 0; i < 2; ++i)
+      for (index_t h = 0; h < 2; ++h) {
+        naive_row const r = naive_rules(p, o, i, h);
+        double const d = 4 * (std::sqrt(8.0) + 1) * 0x1p-24 * r.size;
+        for (index_t c = 0; c < 5; ++c)
+          REQUIRE(std::fabs(double(p.out(i, h, c)) - r.out[std::size_t(c)]) <= (2e-6 + 2 * d) * r.max_v);
+        REQUIRE(std::fabs(double(p.lse(h, i)) - r.lse) <= 4e-6 * (1 + std::fabs(r.lse)) + d);
+      }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("no sequences and no tokens", "[attention]", executor_cases) {
+  TestType setup;
+  std::int32_t const zero[] = {0};
+  at::integer_list const list = view<std::int32_t const, 1>(zero, dims<1>(1));
+  problem<float> none(shape{0, 0, 2, 1, 4, 3}), slack(shape{3, 5, 2, 1, 4, 3});
+  none.forward(setup.exec, at::options<>{.sequences = 0});
+  none.backward(setup.exec, at::options<>{.sequences = 0});
+  none.forward(setup.exec, at::options<>{.cu_q = list, .cu_k = list});
+  at::decode(setup.exec, none.q.rows(), none.k.rows(), none.v.rows(), none.out.rows(), none.lse.numbers(),
+             at::options<>{.cu_k = list});
+  paged_rows_case c({}, 2, 1, 4, 3);
+  at::decode(setup.exec, none.q.rows(), c.cache(), none.out.rows(), none.lse.numbers());
+  at::forward(setup.exec, none.q.rows(), c.cache(), none.out.rows(), none.lse.numbers());
+  // Tokens that no sequence owns.
+  slack.forward(setup.exec, at::options<>{.cu_q = list, .cu_k = list});
+  slack.backward(setup.exec, at::options<>{.cu_q = list, .cu_k = list});
+  for (float const x : slack.out.data) REQUIRE(x == 0);
+  for (float const x : slack.lse.data) REQUIRE(x == static_cast<float>(-inf));
+  for (auto const* a : {&slack.dq, &slack.dk, &slack.dv})
+    for (float const x : a->data) REQUIRE(x == 0);
+  REQUIRE_THROWS_AS(at::decode(setup.exec, slack.q.rows(), c.cache(), slack.out.rows(), slack.lse.numbers()),
+                    contract_error);
+}
+
 TEST_CASE("decode refuses queries by lists", "[attention]") {
   serial_executor exec;
   problem<float> p(shape{2, 4});

@@ -57,7 +57,7 @@ void check_shape(Exec& exec, shape const& s, at::options<Mask> const& o = {}) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the offset aligns queries and keys", "[attention]", executor_cases) {
+TEMPLATE_LIST_TEST_CASE("the offset aligns queries and keys", "[attention]", tile_cases) {
   TestType setup;
   problem<float> p(shape{2, 5});
   p.q = {0, 0};
@@ -134,7 +134,7 @@ TEMPLATE_LIST_TEST_CASE("garbage in one decoding row stays in that row", "[atten
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows without keys are zero and -inf", "[attention]", executor_cases) {
+TEMPLATE_LIST_TEST_CASE("rows without keys are zero and -inf", "[attention]", tile_cases) {
   TestType setup;
   problem<float> p(shape{5, 2});
   p.q = {1, 2, -1, 0.5, 1};
@@ -176,7 +176,7 @@ TEMPLATE_LIST_TEST_CASE("large scores", "[attention]", executor_cases) {
   REQUIRE(p.out(0) == 6);
 }
 
-TEMPLATE_LIST_TEST_CASE("the cap comes before the mask", "[attention]", executor_cases) {
+TEMPLATE_LIST_TEST_CASE("the cap comes before the mask", "[attention]", tile_cases) {
   TestType setup;
   problem<float> p(shape{1, 3});
   p.q = {3};
@@ -186,6 +186,26 @@ TEMPLATE_LIST_TEST_CASE("the cap comes before the mask", "[attention]", executor
   p.forward(setup.exec, at::options<decltype(two)>{.mask = two, .softcap = 2});
   REQUIRE(close(p.out(0), 1.1968532461154566));
   REQUIRE(close(p.lse(0, 0), 2.0122248414753394));
+}
+
+TEMPLATE_LIST_TEST_CASE("a scale of 0 is the mean of what is seen", "[attention]", executor_cases) {
+  TestType setup;
+  problem<float> p(shape{2, 4});
+  p.q = {1, -3};
+  p.k = {7, 100, -2, 5};
+  p.v = {1, 2, 6, 15};
+  p.dout = {1, 2};
+  p.forward(setup.exec, at::options<>{.scale = 0});
+  p.backward(setup.exec, at::options<>{.scale = 0});
+  REQUIRE(close(p.out(0), 3));
+  REQUIRE(close(p.out(1), 6));
+  REQUIRE(close(p.lse(0, 0), std::log(3.0)));
+  REQUIRE(close(p.lse(0, 1), std::log(4.0)));
+  for (index_t i = 0; i < 2; ++i) REQUIRE(p.dq(i) == 0);
+  for (index_t j = 0; j < 4; ++j) {
+    REQUIRE(p.dk(j) == 0);
+    REQUIRE(close(p.dv(j), j < 3 ? 1.0 / 3 + 0.5 : 0.5));
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("sizes around the tile edges", "[attention]", executor_cases) {
@@ -246,7 +266,7 @@ TEMPLATE_LIST_TEST_CASE("masks, caps and offsets", "[attention]", executor_cases
   check_shape<float>(setup.exec, s, at::with_mask(odd));
 }
 
-TEMPLATE_LIST_TEST_CASE("sequences by lists, with slack", "[attention]", executor_cases) {
+TEMPLATE_LIST_TEST_CASE("sequences by lists, with slack", "[attention]", tile_cases) {
   TestType setup;
   problem<float> p(shape{4, 9});
   p.q = {0.5, -0.5, 1, std::nan("")};
@@ -259,6 +279,9 @@ TEMPLATE_LIST_TEST_CASE("sequences by lists, with slack", "[attention]", executo
   p.forward(setup.exec, o);
   REQUIRE(p.out(0) == 1);
   REQUIRE(close(p.out(1), 1.755081337596291));
+  REQUIRE(p.lse(0, 0) == 0.5f);                                          // 0.5 x 1
+  REQUIRE(close(p.lse(0, 1), std::log(std::exp(-0.5) + std::exp(-1))));  // -0.5 x 1 and 2
+  REQUIRE(p.lse(0, 2) == 3);                                             // 1 x 3
   REQUIRE(p.out(2) == 5);
   REQUIRE(p.out(3) == 0);
   REQUIRE(p.lse(0, 3) == static_cast<float>(-inf));
@@ -331,6 +354,8 @@ TEST_CASE("wrong shapes and options are refused", "[attention]") {
   auto const lse = p.lse.numbers();
   REQUIRE_NOTHROW(call(q, k, v, out, lse));
   REQUIRE_THROWS_AS(call(q, three_heads.k.rows(), three_heads.v.rows(), out, lse), contract_error);
+  view<float, 3> const no_heads(nullptr, dims<3>(6, 0, 3)), no_values(nullptr, dims<3>(6, 0, 2));
+  REQUIRE_THROWS_AS(call(q, no_heads, no_values, out, lse), contract_error);
   REQUIRE_THROWS_AS(call(q, other.k.rows(), v, out, lse), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, other.out.rows(), lse), contract_error);
   REQUIRE_THROWS_AS(call(q, k, v, out, other.lse.numbers()), contract_error);

@@ -3,6 +3,11 @@
 
 #include "support/catch.hpp"
 
+#include <heddle/attention/decode.hpp>
+#include <heddle/backend/cpu/detail/lane_tile.hpp>
+
+#include <vector>
+
 using namespace heddle;
 namespace in = heddle::attention::detail;
 
@@ -44,6 +49,40 @@ TEST_CASE("every token belongs to its sequence, or to none", "[attention]") {
   REQUIRE(s.q_length == 0);
   REQUIRE_FALSE(in::find_segment<true>(g, 17, s));
   REQUIRE(g.end_k() == 17);
+}
+
+TEST_CASE("tasks take every row once, whatever the cut", "[attention]") {
+  std::int32_t const cu_q[] = {0, 0, 1, 70, 70, 103}, cu_k[] = {0, 3000, 3000, 3001, 4100, 4100};
+  in::geometry g{105, 4200, 6, 2, 8, 8, 5, {}, {}, {}, {}};
+  for (bool const lists : {true, false}) {
+    if (lists) {
+      g.cu_q = view<std::int32_t const, 1>(cu_q, dims<1>(6));
+      g.cu_k = view<std::int32_t const, 1>(cu_k, dims<1>(6));
+    } else {
+      g.cu_q = g.cu_k = {};
+    }
+    std::vector<int> rows(static_cast<std::size_t>(105 * 6)), keys(4200 * 2), parts(4200);
+    in::query_tile queries;
+    for (index_t task = 0; task < in::query_tasks(g, 8); ++task)
+      if (in::find_query_task(g, task, 8, queries))
+        for (index_t lane = 0; lane < queries.rows; ++lane)
+          ++rows[static_cast<std::size_t>(queries.token(lane) * 6 + queries.head(lane))];
+    in::key_tile of_keys;
+    for (index_t task = 0; task < in::key_tasks(g); ++task)
+      if (in::find_key_task(g, task, of_keys))
+        for (index_t lane = 0; lane < of_keys.rows; ++lane)
+          ++keys[static_cast<std::size_t>(of_keys.token(lane) * 2 + of_keys.kv_head)];
+    in::key_split split;
+    for (index_t slot = 0; slot < in::slots_of(g); ++slot)
+      if (in::find_split(g, slot, split))
+        for (index_t j = split.part.begin; j < split.part.end && j < split.seg.k_length; ++j)
+          ++parts[static_cast<std::size_t>(split.seg.k_begin + j)];
+    index_t wrong = 0;
+    for (index_t n = 0; n < 105 * 6; ++n) wrong += rows[static_cast<std::size_t>(n)] != (n < g.end_q() * 6);
+    for (index_t n = 0; n < 4200 * 2; ++n) wrong += keys[static_cast<std::size_t>(n)] != (n < g.end_k() * 2);
+    for (index_t n = 0; n < 4200; ++n) wrong += parts[static_cast<std::size_t>(n)] != (n < g.end_k());
+    REQUIRE(wrong == 0);
+  }
 }
 
 TEST_CASE("lists that leave the tokens are refused", "[attention]") {

@@ -48,7 +48,6 @@ TEMPLATE_LIST_TEST_CASE("rows without keys keep the sink alone", "[attention]", 
     problem<float> p(shape{5, 2});
     array<float> dlse{2, 3, 5, 0, 0}, dsink(1, 1);
     p.dout = {0, 0, 0, 0, 0};
-    array<float> const no_dlse = dlse;
     auto const o = sinking(1, in_lse);
     p.forward(exec, o);
     at::backward(exec, p.q.rows(), p.k.rows(), p.v.rows(), p.out.rows(), p.lse.numbers(), p.dout.rows(),

@@ -60,9 +60,12 @@ TEMPLATE_LIST_TEST_CASE("matmul: batches of small products are shared out whole"
       }
 }
 
-TEST_CASE("matmul: 65537 products in one call", "[linalg]") {
+TEST_CASE("matmul: as many products in one call as 16 bits count, and more", "[linalg]") {
   threads_executor exec(2);
   test::require_defined_bits<float, float>(exec, {65537, 16, 16, 8});
+  // The last numbers of 16 bits, and the first that has more.
+  test::require_defined_bits<float, float>(exec, {65535, 3, 5, 2});
+  test::require_defined_bits<float, float>(exec, {65536, 3, 5, 2});
 }
 
 TEST_CASE("tiles are dealt out evenly", "[linalg]") {

@@ -3,6 +3,7 @@
 
 #include <heddle/attention/paged_cache.hpp>
 #include <heddle/attention/problem.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/exec/executor.hpp>
 
 namespace heddle {
@@ -64,8 +65,9 @@ struct append_fn {
     detail::geometry const g{
         tokens, s * cache.capacity(), heads, heads, cache.k.extent(3), cache.v.extent(3), s, cu, cache.lengths, {}, {},
         true};
-    if (s == 0) return;
     detail::check_sequences(g);
+    expect_apart("attention.append", cache.k, k, v, cache.v, cache.table, cache.lengths);
+    expect_apart("attention.append", cache.v, k, v, cache.table, cache.lengths);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.append",
                   .shape = {tokens, heads, g.dk, g.dv},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/attention/detail/gradient.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/exec/executor.hpp>
 
 namespace heddle {
@@ -23,7 +24,7 @@ HEDDLE_FN span backward_span(setup<accumulator_t<In>> const& rules) {
   s.operation = "attention.backward";
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = elements * static_cast<index_t>(sizeof(In));
-  s.flops = g.heads_q * (8 * g.dk + 6 * g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
+  s.flops = g.heads_q * (8 * g.dk + 6 * g.dv) * g.tokens_q * g.share_k();
   return s;
 }
 
@@ -36,15 +37,16 @@ struct backward_fn {
   /// `out` and `lse` are what forward wrote for the same operands and options; `dlse`, where given, is the gradient of
   /// the log-sum-exp. Calls are (..., dout, [dlse,] dq, dk, dv, [dsinks,] options).
   /// Types: as in forward; dq, dk, dv have the inputs' type and are rounded once; dsinks that of lse.
-  /// Pre: outputs overlap nothing; dsinks is given only with `sinks`. Post: every element of the gradients is written;
-  /// rows without a visible pair and slack rows are 0, whatever dout and dlse hold there.
-  /// Errors: as in forward. Complexity: 8 dk + 6 dv flops per head and visible pair (7 products): scores are made
-  /// twice. Sync: submits.
-  /// Determinism: as in forward: one pass owns keys, one owns queries, nothing is added atomically.
-  /// Memory: two numbers per head and query token (four where dlse leaves out sinks), and scratch per worker.
-  /// Numerics: dk and dv sum query heads of a group ascending, inside a head blocks of 128 queries ascending; dq sums
-  /// blocks of 128 keys ascending; dsinks blocks of 128 queries ascending; each block is a chain. Biases get none.
-  /// Source: arXiv 2205.14135, appendix B.4, with the gradient of the log-sum-exp folded into delta.
+  /// Pre: outputs overlap nothing (refused where a few comparisons tell); dsinks is given only with `sinks`. Post:
+  /// every element of the gradients is written; rows without a visible pair and slack rows are 0, whatever dout and
+  /// dlse hold there. With a sink, a row without a visible key has the sink's weight: dsinks takes its <dout, out> -
+  /// dlse as that of any row, so a NaN there is seen. Errors: as in forward. Complexity: 8 dk + 6 dv flops per head and
+  /// visible pair (7 products): scores are made twice. Sync: submits. Determinism: as in forward: one pass owns keys,
+  /// one owns queries, nothing is added atomically. Memory: two numbers per head and query token (four where dlse
+  /// leaves out sinks), and scratch per worker. Numerics: dk and dv sum query heads of a group ascending, inside a head
+  /// blocks of 128 queries ascending; dq sums blocks of 128 keys ascending; dsinks blocks of 128 queries ascending;
+  /// each block is a chain. Biases get none. Source: arXiv 2205.14135, appendix B.4, with the gradient of the
+  /// log-sum-exp folded into delta.
   template <executor Executor, any_view Q, any_view K, any_view V, any_view Out, any_view Lse, any_view DOut,
             writable_view DQ, writable_view DK, writable_view DV, mask Mask = causal, bias Bias = no_bias>
     requires(DQ::rank() == 3 && DV::rank() == 3)
@@ -143,9 +145,16 @@ struct backward_fn {
     detail::expect_output(dq, g.tokens_q, g.heads_q, g.dk, "dq");
     detail::expect_output(dk, g.tokens_k, g.heads_kv, g.dk, "dk");
     detail::expect_output(dv, g.tokens_k, g.heads_kv, g.dv, "dv");
-    detail::expect_numbers(lse, g, "lse");
+    detail::expect_numbers(lse, g.tokens_q, g.heads_q, "lse");
+    auto const expect_own = [&](auto const& to, auto const&... others) {
+      expect_apart("attention.backward", to, q, k, v, out, lse, dout, dlse, others...);
+    };
+    expect_own(dq, dk, dv, dsinks);
+    expect_own(dk, dv, dsinks);
+    expect_own(dv, dsinks);
+    if constexpr (DSinks::rank() == 1) expect_own(dsinks);
     observed_span<Executor> const scope(exec, [&] { return detail::backward_span<in>(rules); });
-    detail::submit_list_check(exec, g, o.mask);
+    detail::submit_list_check(exec, rules, o.mask);
     scratch_frame frame(exec);
     bool const apart = rules.sinks.given() && !o.sinks_in_lse && dlse.size() != 0;
     index_t const size = detail::row_numbers<number>::planes(apart) * g.heads_q * g.tokens_q;

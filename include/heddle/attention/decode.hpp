@@ -20,22 +20,17 @@ struct key_split {
 };
 
 /// Parts of sequence s have the slots from here on.
-HEDDLE_TILE index_t first_slot(segment const& s) noexcept { return s.k_begin / keys_per_split + s.number; }
+HEDDLE_TILE index_t first_slot(segment const& s) noexcept { return first_slot(s.number, s.k_begin, keys_per_split); }
 HEDDLE_TILE index_t splits_of(segment const& s) noexcept { return (s.k_length + keys_per_split - 1) / keys_per_split; }
 /// Enough slots for any cut of the keys into sequences.
-HEDDLE_TILE index_t slots_of(geometry const& g) noexcept { return g.tokens_k / keys_per_split + g.sequences; }
+HEDDLE_TILE index_t slots_of(geometry const& g) noexcept { return slots_for(g, g.tokens_k, keys_per_split); }
 
 /// The part that a slot holds; false where it holds none.
 HEDDLE_FN bool find_split(geometry const& g, index_t slot, key_split& found) {
-  for (index_t s = 0; s < g.sequences; ++s) {
-    segment const seg = g.at(s);
-    index_t const n = slot - first_slot(seg);
-    if (n < 0) return false;
-    if (n >= splits_of(seg)) continue;
-    found = {seg, {n * keys_per_split, (n + 1) * keys_per_split}, slot};
-    return true;
-  }
-  return false;
+  index_t n = 0;
+  segment const seg = slot_owner(g, slot, keys_per_split, n, [&](index_t s) { return g.begin_k(s); });
+  found = {seg, {n * keys_per_split, (n + 1) * keys_per_split}, slot};
+  return n < splits_of(seg);
 }
 
 /// Joins the parts of one row in ascending order, and ends the row.
@@ -60,41 +55,18 @@ HEDDLE_FN void join_splits(Work const& w, index_t token, index_t head) {
 
 }  // namespace detail
 
-struct decode_fn {
-  /// Attention of few queries over many keys, whose cost is reading K and V: the keys are cut into parts of 1024, each
-  /// part is attended to on its own, and the results are joined in ascending order.
-  ///
-  /// Shapes, types, options, Pre, Post and Errors: those of forward, for views or a paged cache; queries are cut
-  /// equally into the sequences (no cu_q).
-  /// Complexity: as forward; every row of K and V that some query sees is read once per 64 rows of queries and heads.
-  /// Sync: submits.
-  /// Determinism: same bits for any thread count and instruction set; they are forward's where a sequence has at most
-  /// 1024 keys. The cut depends on lengths alone.
-  /// Memory: scratch of dv + 2 numbers for each query, head and part.
-  template <executor Executor, any_view Q, any_view K, any_view V, writable_view Out, writable_view Lse,
-            mask Mask = causal, bias Bias = no_bias>
-    requires(Q::rank() == 3 && K::rank() == 3 && V::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
-  HEDDLE_FN void operator()(Executor& exec, Q const& q, K const& k, V const& v, Out const& out, Lse const& lse,
-                            options<Mask, Bias> const& o = {}) const {
-    using in = typename Q::value_type;
-    static_assert(std::is_same_v<in, typename K::value_type> && std::is_same_v<in, typename V::value_type>,
-                  "q, k and v have one element type");
-    submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
-                                      detail::rows_of(canonical_input(v)), out, lse, o));
-  }
-  template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
-            mask Mask = causal, bias Bias = no_bias>
-    requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
-  HEDDLE_FN void operator()(Executor& exec, Q const& q, Cache const& cache, Out const& out, Lse const& lse,
-                            options<Mask, Bias> const& o = {}) const {
-    using in = typename Q::value_type;
-    static_assert(std::is_same_v<in, typename Cache::value_type>, "q and the cache have one element type");
-    auto const work = detail::make_forward(detail::make_paged_setup(q, cache, o), q,
-                                           detail::paged_rows_of<in const>(cache.k, cache.table),
-                                           detail::paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
-    detail::submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
-    submit(exec, work);
-  }
+/// Attention of few queries over many keys, whose cost is reading K and V: the keys are cut into parts of 1024, each
+/// part is attended to on its own, and the results are joined in ascending order.
+///
+/// Shapes, types, options, Pre, Post and Errors: those of forward, for views or a paged cache; queries are cut
+/// equally into the sequences (no cu_q).
+/// Complexity: as forward; every row of K and V that some query sees is read once per 64 rows of queries and heads.
+/// Sync: submits.
+/// Determinism: same bits for any thread count and instruction set; they are forward's where a sequence has at most
+/// 1024 keys. The cut depends on lengths alone.
+/// Memory: scratch of dv + 2 numbers for each query, head and part.
+struct decode_fn : detail::forward_calls<decode_fn> {
+  static constexpr char const* name = "attention.decode";
 
   /// Plain loops: the states of all parts, one row at a time.
   template <class Executor, class Work>
@@ -117,17 +89,15 @@ struct decode_fn {
     });
   }
 
- private:
   template <class Executor, class Work>
   HEDDLE_FN static void submit(Executor& exec, Work work) {
     detail::geometry const& g = work.rules.sizes;
     HEDDLE_EXPECTS(g.cu_q.size() == 0, "decode cuts queries equally: use forward with cu_q", g.cu_q.size());
-    observed_span<Executor> const scope(exec, [&] {
-      return detail::forward_span<typename Work::input, typename Work::output>("attention.decode", work.rules);
-    });
-    detail::submit_list_check(exec, g, work.mask);
+    observed_span<Executor> const scope(
+        exec, [&] { return detail::forward_span<typename Work::input, typename Work::output>(name, work.rules); });
+    detail::submit_list_check(exec, work.rules, work.mask);
     scratch_frame frame(exec);
-    index_t const rows = detail::slots_of(g) * (g.tokens_q / g.sequences) * g.heads_q;
+    index_t const rows = detail::slots_of(g) * g.share_q() * g.heads_q;
     work.partial = frame.template take<typename Work::number>(rows * (g.dv + 2));
     run_kernel<decode_fn>(exec, work);
     exec.for_each_tile(g.tokens_q * g.heads_q, [work](index_t tile, int) {

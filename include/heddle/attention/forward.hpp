@@ -4,6 +4,7 @@
 #include <heddle/attention/detail/score.hpp>
 #include <heddle/attention/paged_cache.hpp>
 #include <heddle/attention/softmax_monoid.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/exec/executor.hpp>
 
 namespace heddle {
@@ -143,7 +144,7 @@ HEDDLE_FN auto make_forward(setup<T> const& rules, Q const& q, Rows const& k, Ro
                             Lse const& lse, options<Mask, Bias> const& o) {
   static_assert(std::is_same_v<typename Lse::value_type, T>, "lse is float, or double for double inputs");
   expect_output(out, rules.sizes.tokens_q, rules.sizes.heads_q, rules.sizes.dv, "out");
-  expect_numbers(lse, rules.sizes, "lse");
+  expect_numbers(lse, rules.sizes.tokens_q, rules.sizes.heads_q, "lse");
   using operands = forward_operands<typename Q::value_type, typename Out::value_type, T, Rows>;
   using work = forward_work<operands, std::remove_cv_t<Mask>, std::remove_cv_t<Bias>>;
   static_assert(queueable_task<work>, "this mask is too large to be queued");
@@ -159,33 +160,13 @@ HEDDLE_FN span forward_span(char const* operation, setup<accumulator_t<In>> cons
   s.operation = operation;
   s.shape[0] = g.tokens_q, s.shape[1] = g.tokens_k, s.shape[2] = g.heads_q, s.shape[3] = g.dk;
   s.bytes = q_bytes + kv_bytes;
-  s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * (g.tokens_k / g.sequences);
+  s.flops = 2 * g.heads_q * (g.dk + g.dv) * g.tokens_q * g.share_k();
   return s;
 }
 
-}  // namespace detail
-
-struct forward_fn {
-  /// Attends: out = softmax(mask(cap(scale * q k^T) + bias)) v for every sequence and head, and the log-sum-exp of its
-  /// scores.
-  ///
-  /// Shapes: q [tokens_q, Hq, dk], k [tokens_k, Hkv, dk], v [tokens_k, Hkv, dv], out [tokens_q, Hq, dv],
-  /// lse [Hq, tokens_q]; strides are free except that columns lie side by side; v may alias k. Query head h reads
-  /// key head h / (Hq / Hkv).
-  /// Types: one input type for q, k, v; scores, sums and lse are double for double, else float; out is rounded once.
-  /// bf16 is multiplied in pairs (linalg/pair_dot.hpp) and weights are rounded to it, unless `strict` says otherwise.
-  /// Pre: Hq is a multiple of Hkv; outputs overlap nothing. Post: every element of out and lse is written; rows without
-  /// a visible key and slack rows are 0 and -inf, with a sink logit 0 and the logit. What lies behind the mask is never
-  /// multiplied.
-  /// Errors: contract_error for shapes at the call, for `cu_q`, `cu_k`, offsets and lists of masks when the work runs.
-  /// Complexity: 2 (dk + dv) flops per head and visible pair; blocks that the mask hides are skipped; the scores are
-  /// never stored whole. Sync: submits; reads the lists of options as part of the work.
-  /// Determinism: same bits for any thread count, instruction set and cut into sequences of one length or by lists.
-  /// Memory: scratch per worker, independent of the number of keys.
-  /// Numerics: scores are chains over dk of scaled queries; keys come in blocks of 128 from the start of the sequence,
-  /// each block a chain, blocks joined in ascending order by the softmax monoid, then the sink logit. bf16: chains over
-  /// pairs of columns, scaled at their end, and over pairs of keys 2 i and 2 i + 1; an excluded key counts as zeros.
-  /// Source: arXiv 2205.14135, algorithm 1; arXiv 2307.08691.
+/// The calls of forward and of decode, which differ in `name` and in `submit(exec, work)`.
+template <class Derived>
+struct forward_calls {
   template <executor Executor, any_view Q, any_view K, any_view V, writable_view Out, writable_view Lse,
             mask Mask = causal, bias Bias = no_bias>
     requires(Q::rank() == 3 && K::rank() == 3 && V::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
@@ -194,11 +175,12 @@ struct forward_fn {
     using in = typename Q::value_type;
     static_assert(std::is_same_v<in, typename K::value_type> && std::is_same_v<in, typename V::value_type>,
                   "q, k and v have one element type");
-    submit(exec, detail::make_forward(detail::make_setup(q, k, v, o), q, detail::rows_of(canonical_input(k)),
-                                      detail::rows_of(canonical_input(v)), out, lse, o));
+    auto const work =
+        make_forward(make_setup(q, k, v, o), q, rows_of(canonical_input(k)), rows_of(canonical_input(v)), out, lse, o);
+    expect_apart(Derived::name, out, q, k, v, lse);
+    expect_apart(Derived::name, lse, q, k, v);
+    Derived::submit(exec, work);
   }
-  /// The same with keys and values of a paged cache. Sequence s has `cache.lengths[s]` keys; queries are cut equally
-  /// or by `cu_q`. Bits are those of the same rows without pages.
   template <executor Executor, any_view Q, any_paged_cache Cache, writable_view Out, writable_view Lse,
             mask Mask = causal, bias Bias = no_bias>
     requires(Q::rank() == 3 && Out::rank() == 3 && Lse::rank() == 2)
@@ -206,12 +188,42 @@ struct forward_fn {
                             options<Mask, Bias> const& o = {}) const {
     using in = typename Q::value_type;
     static_assert(std::is_same_v<in, typename Cache::value_type>, "q and the cache have one element type");
-    auto const work = detail::make_forward(detail::make_paged_setup(q, cache, o), q,
-                                           detail::paged_rows_of<in const>(cache.k, cache.table),
-                                           detail::paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
-    detail::submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
-    submit(exec, work);
+    auto const work = make_forward(make_paged_setup(q, cache, o), q, paged_rows_of<in const>(cache.k, cache.table),
+                                   paged_rows_of<in const>(cache.v, cache.table), out, lse, o);
+    expect_apart(Derived::name, out, q, cache.k, cache.v, cache.table, cache.lengths, lse);
+    expect_apart(Derived::name, lse, q, cache.k, cache.v, cache.table, cache.lengths);
+    submit_page_check(exec, work.rules.sizes, work.k, cache.k.extent(0));
+    Derived::submit(exec, work);
   }
+};
+
+}  // namespace detail
+
+/// Attends: out = softmax(mask(cap(scale * q k^T) + bias)) v for every sequence and head, and the log-sum-exp of its
+/// scores.
+///
+/// Shapes: q [tokens_q, Hq, dk], k [tokens_k, Hkv, dk], v [tokens_k, Hkv, dv], out [tokens_q, Hq, dv],
+/// lse [Hq, tokens_q]; strides are free except that columns lie side by side; v may alias k. Query head h reads
+/// key head h / (Hq / Hkv).
+/// Keys and values may lie in a paged cache, `forward(exec, q, cache, out, lse, options)`: sequence s has
+/// `cache.lengths[s]` keys, queries are cut equally or by `cu_q`, and bits are those of the same rows without pages.
+/// Types: one input type for q, k, v; scores, sums and lse are double for double, else float; out is rounded once.
+/// bf16 is multiplied in pairs (linalg/pair_dot.hpp) and weights are rounded to it, unless `strict` says otherwise.
+/// Pre: Hq is a multiple of Hkv; outputs overlap nothing (refused where a few comparisons tell). Post: every element
+/// of out and lse is written; rows without a visible key and slack rows are 0 and -inf, with a sink logit 0 and the
+/// logit. What lies behind the mask is never multiplied.
+/// Errors: contract_error for shapes at the call, for `cu_q`, `cu_k`, offsets and lists of masks when the work runs.
+/// Complexity: 2 (dk + dv) flops per head and visible pair; blocks that the mask hides are skipped; the scores are
+/// never stored whole; the sequence of a row is found in log2(sequences) steps. Sync: submits; reads the lists of
+/// options as part of the work.
+/// Determinism: same bits for any thread count, instruction set and cut into sequences of one length or by lists.
+/// Memory: scratch per worker, independent of the number of keys.
+/// Numerics: scores are chains over dk of scaled queries; keys come in blocks of 128 from the start of the sequence,
+/// each block a chain, blocks joined in ascending order by the softmax monoid, then the sink logit. bf16: chains over
+/// pairs of columns, scaled at their end, and over pairs of keys 2 i and 2 i + 1; an excluded key counts as zeros.
+/// Source: arXiv 2205.14135, algorithm 1; arXiv 2307.08691.
+struct forward_fn : detail::forward_calls<forward_fn> {
+  static constexpr char const* name = "attention.forward";
 
   /// Plain loops, one row at a time: the definition of the order of operations.
   template <class Executor, class Work>
@@ -225,13 +237,11 @@ struct forward_fn {
     });
   }
 
- private:
   template <class Executor, class Work>
   HEDDLE_FN static void submit(Executor& exec, Work const& work) {
-    observed_span<Executor> const scope(exec, [&] {
-      return detail::forward_span<typename Work::input, typename Work::output>("attention.forward", work.rules);
-    });
-    detail::submit_list_check(exec, work.rules.sizes, work.mask);
+    observed_span<Executor> const scope(
+        exec, [&] { return detail::forward_span<typename Work::input, typename Work::output>(name, work.rules); });
+    detail::submit_list_check(exec, work.rules, work.mask);
     run_kernel<forward_fn>(exec, work);
   }
 };

@@ -33,6 +33,12 @@ struct latent_fn {
     bool const weights_fit = w_k.extent(0) == heads && w_v.extent(0) == heads && w_v.extent(1) == dc;
     HEDDLE_EXPECTS(weights_fit && dr >= 0 && wide == dc + dr, "q, weights and the latent cache must fit", heads, dn, dc,
                    dr, wide);
+    detail::expect_unit_columns(q, "q");
+    HEDDLE_EXPECTS(wide <= 1 || cache.stride(1) == 1, "columns must lie side by side", "cache", cache.stride(1));
+    detail::expect_output(out, tokens, heads, w_v.extent(2), "out");
+    detail::expect_numbers(lse, tokens, heads, "lse");
+    expect_apart("attention.latent", out, q, w_k, w_v, cache, lse);
+    expect_apart("attention.latent", lse, q, w_k, w_v, cache);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.latent",
                   .shape = {tokens, cache.extent(0), heads, wide},
@@ -53,7 +59,6 @@ struct latent_fn {
     dims<3> const keys(cache.extent(0), 1, wide), values(cache.extent(0), 1, dc);
     view<element const, 3, typename Q::space> const k(cache.data(), keys, cache.stride(0), cache.stride(0), 1),
         v(cache.data(), values, cache.stride(0), cache.stride(0), 1);
-    HEDDLE_EXPECTS(wide <= 1 || cache.stride(1) == 1, "columns must lie side by side", cache.stride(1));
     decode(exec, latent_q, k, v, latent_out, lse, o);
     matmul(exec, transpose(latent_out, 0, 1), w_v, transpose(out, 0, 1));
   }

@@ -67,6 +67,10 @@ struct merge_fn {
     expect_numbers(lse_a);
     expect_numbers(lse_b);
     expect_numbers(lse);
+    expect_apart_or_same("attention.merge", out, a, b);
+    expect_apart("attention.merge", out, lse_a, lse_b, lse);
+    expect_apart_or_same("attention.merge", lse, lse_a, lse_b);
+    expect_apart("attention.merge", lse, a, b);
     observed_span<Executor> const scope(exec, [&] {
       return span{.operation = "attention.merge",
                   .shape = {tokens, heads, columns},

@@ -64,25 +64,41 @@ HEDDLE_FN void expect_output(V const& v, index_t a, index_t b, index_t c, char c
 }
 
 template <any_view V>
-HEDDLE_FN void expect_numbers(V const& v, geometry const& g, char const* name) {
-  HEDDLE_EXPECTS(v.extent(0) == g.heads_q && v.extent(1) == g.tokens_q, "one number per query head and token", name,
-                 v.extent(0), v.extent(1), "instead of", g.heads_q, g.tokens_q);
+HEDDLE_FN void expect_numbers(V const& v, index_t tokens, index_t heads, char const* name) {
+  HEDDLE_EXPECTS(v.extent(0) == heads && v.extent(1) == tokens, "one number per query head and token", name,
+                 v.extent(0), v.extent(1), "instead of", heads, tokens);
 }
 
 HEDDLE_FN void check_sequences(geometry const& g) {
-  HEDDLE_EXPECTS(g.sequences >= 1, "there is at least one sequence", g.sequences);
+  HEDDLE_EXPECTS(g.sequences >= 0, "the number of sequences is not negative", g.sequences);
   HEDDLE_EXPECTS(g.cu_q.size() == 0 || g.cu_q.size() == g.sequences + 1, "cu_seqlens holds sequences + 1 numbers",
                  g.cu_q.size(), g.sequences);
   HEDDLE_EXPECTS(g.cu_k.size() == 0 || g.cu_k.size() == g.sequences + (g.paged ? 0 : 1),
                  "cu_seqlens holds sequences + 1 numbers, used lengths one per sequence", g.cu_k.size(), g.sequences);
   HEDDLE_EXPECTS(g.paged || g.cu_q.size() == 0 || g.cu_k.size() != 0, "with cu_q, cu_k must be given", g.cu_q.size());
-  HEDDLE_EXPECTS(g.cu_q.size() != 0 || g.tokens_q % g.sequences == 0,
+  HEDDLE_EXPECTS(g.cu_q.size() != 0 || g.share_q() * g.sequences == g.tokens_q,
                  "tokens must divide into sequences of equal length", g.tokens_q, g.sequences);
-  HEDDLE_EXPECTS(g.cu_k.size() != 0 || g.tokens_k % g.sequences == 0,
+  HEDDLE_EXPECTS(g.cu_k.size() != 0 || g.share_k() * g.sequences == g.tokens_k,
                  "tokens must divide into sequences of equal length", g.tokens_k, g.sequences);
   HEDDLE_EXPECTS(g.offsets.size() == 0 || g.offsets.size() == g.sequences, "one query offset per sequence",
                  g.offsets.size(), g.sequences);
   HEDDLE_EXPECTS(g.offsets.size() == 0 || !g.offset.given(), "query_offset or query_offsets, not both");
+}
+
+/// Submits the checks of what only work may read: the lists of sequences, and those of the mask. So no operand is read
+/// where they are wrong.
+template <class Executor, class T, class Mask>
+HEDDLE_FN void submit_list_check(Executor& exec, setup<T> const& rules, Mask const& mask) {
+  if (!rules.sizes.has_lists() && !checked_mask<Mask>) return;
+  exec.for_each_tile(1, [g = rules.sizes, drop = rules.drop, mask](index_t, int) {
+    for (index_t s = 0; s < g.sequences; ++s) {
+      segment const seg = g.at(s);
+      HEDDLE_EXPECTS(!drop.active() || (seg.q_length <= drop.most_queries() && seg.k_length <= drop.most_keys()),
+                     "a sequence must lie inside the extents that dropout numbers: raise dropout.queries and keys", s,
+                     seg.q_length, seg.k_length, drop.most_queries(), drop.most_keys());
+      for (index_t head = 0; head < g.heads_kv; ++head) check_mask(mask, place_of(g, seg, head));
+    }
+  });
 }
 
 /// Checks the rules of scores, and gathers everything that is known at submission. T is the accumulator.
@@ -107,8 +123,8 @@ HEDDLE_FN setup<T> make_rules(geometry const& g, options<Mask, Bias> const& o) {
           {o.sinks, o.sinks_in_lse},
           false,
           {number_scale, number_cap},
-          make_dropout<T>(o.drop, g.heads_q, g.tokens_q / g.sequences, g.tokens_k / g.sequences,
-                          g.cu_q.size() != 0 || g.cu_k.size() != 0)};
+          make_dropout<T>(o.drop, g.heads_q, g.share_q(), g.share_k(),
+                          g.cu_q.size() != 0 || g.cu_k.size() != 0, g.sequences)};
 }
 
 /// The same for an input type.
@@ -122,7 +138,7 @@ HEDDLE_FN auto make_rules_of(geometry const& g, options<Mask, Bias> const& o) {
 /// The number of sequences that the options name: by a list, or by itself.
 template <class Mask, class Bias>
 HEDDLE_FN index_t sequences_of(options<Mask, Bias> const& o) {
-  index_t const listed = o.cu_q.size() > 1 ? o.cu_q.size() - 1 : o.cu_k.size() > 1 ? o.cu_k.size() - 1 : o.sequences;
+  index_t const listed = o.cu_q.size() ? o.cu_q.size() - 1 : o.cu_k.size() ? o.cu_k.size() - 1 : o.sequences;
   HEDDLE_EXPECTS(o.sequences == 1 || o.sequences == listed, "sequences and cu_q must agree", o.sequences, listed);
   return listed;
 }

@@ -3,6 +3,7 @@
 
 #include <heddle/attention/lists.hpp>
 #include <heddle/attention/mask.hpp>
+#include <heddle/core/segment_of.hpp>
 
 namespace heddle::attention::detail {
 
@@ -21,6 +22,13 @@ struct geometry {
 
   HEDDLE_TILE index_t group() const noexcept { return heads_q / heads_kv; }
   HEDDLE_TILE bool has_lists() const noexcept { return cu_q.size() != 0 || cu_k.size() != 0 || offsets.size() != 0; }
+  /// Tokens of each sequence where all are equal, and on average where lists cut them; 0 where there are none.
+  HEDDLE_TILE index_t share_q() const noexcept { return sequences ? tokens_q / sequences : 0; }
+  HEDDLE_TILE index_t share_k() const noexcept { return sequences ? tokens_k / sequences : 0; }
+
+  /// Where sequence s begins. Reads the lists unchecked: at(s) checks.
+  HEDDLE_FN index_t begin_q(index_t s) const { return cu_q.size() ? cu_q[s] : s * share_q(); }
+  HEDDLE_FN index_t begin_k(index_t s) const { return cu_k.size() && !paged ? cu_k[s] : s * share_k(); }
 
   /// Reads the lists, so only work may call it. Errors: contract_error where the lists fall or leave the tokens.
   HEDDLE_FN segment at(index_t s) const {
@@ -42,7 +50,7 @@ struct geometry {
  private:
   HEDDLE_FN void bounds(integer_list const& cu, index_t tokens, index_t s, index_t& begin, index_t& length) const {
     if (cu.size() == 0) {
-      length = tokens / sequences;
+      length = tokens / sequences;  // there is sequence s
       begin = s * length;
       return;
     }
@@ -64,11 +72,26 @@ struct geometry {
 /// The sequence of one query token or, with Keys, of one key token; false in slack rows.
 template <bool Keys>
 HEDDLE_FN bool find_segment(geometry const& g, index_t token, segment& found) {
-  for (index_t s = 0; s < g.sequences; ++s) {
-    found = g.at(s);
-    if (token < (Keys ? found.k_begin + found.k_length : found.q_begin + found.q_length)) return true;
-  }
-  return false;
+  if (g.sequences == 0) return false;
+  found = g.at(segment_of(g.sequences, token, [&](index_t s) { return Keys ? g.begin_k(s) : g.begin_q(s); }));
+  return token < (Keys ? found.k_begin + found.k_length : found.q_begin + found.q_length);
+}
+
+/// Sequences cut into blocks of `unit` items, in a number of slots that is known before the lists are: sequence s,
+/// whose items begin at `begin`, owns the slots from here on, as many as it can need; some stay empty.
+HEDDLE_TILE index_t first_slot(index_t s, index_t begin, index_t unit) noexcept { return begin / unit + s; }
+/// Enough slots for any cut of the items into sequences.
+HEDDLE_TILE index_t slots_for(geometry const& g, index_t items, index_t unit) noexcept {
+  return g.sequences ? items / unit + g.sequences : 0;
+}
+
+/// The sequence that owns a slot, and how many of its slots come before. begin(s): the first item of s.
+/// Pre: there are slots.
+template <class Begin>
+HEDDLE_FN segment slot_owner(geometry const& g, index_t slot, index_t unit, index_t& before, Begin const& begin) {
+  index_t const s = segment_of(g.sequences, slot, [&](index_t n) { return first_slot(n, begin(n), unit); });
+  before = slot - first_slot(s, begin(s), unit);
+  return g.at(s);
 }
 
 /// The part of a block that lies in [0, length).
@@ -79,19 +102,6 @@ HEDDLE_TILE block clamp(block b, index_t length) noexcept {
 /// Where a mask is asked, for masks that differ by sequence or head.
 HEDDLE_TILE place place_of(geometry const& g, segment const& s, index_t kv_head) noexcept {
   return {s.number, g.sequences, kv_head, g.heads_kv, s.offset, s.q_length, s.k_length};
-}
-
-/// Submits the checks of what only work may read: the lists of sequences, and those of the mask. So no operand is read
-/// where they are wrong.
-template <class Executor, class Mask>
-HEDDLE_FN void submit_list_check(Executor& exec, geometry const& g, Mask const& mask) {
-  if (!g.has_lists() && !checked_mask<Mask>) return;
-  exec.for_each_tile(1, [g, mask](index_t, int) {
-    for (index_t s = 0; s < g.sequences; ++s) {
-      segment const seg = g.at(s);
-      for (index_t head = 0; head < g.heads_kv; ++head) check_mask(mask, place_of(g, seg, head));
-    }
-  });
 }
 
 }  // namespace heddle::attention::detail

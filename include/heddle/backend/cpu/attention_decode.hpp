@@ -9,7 +9,7 @@ namespace attention::detail {
 
 /// The rows of queries and the part of the keys of one task; false where there are none.
 HEDDLE_FN bool find_decode_task(geometry const& g, index_t task, query_tile& found) {
-  index_t const all = g.tokens_q / g.sequences * g.group(), tiles = (all + rows_per_task - 1) / rows_per_task;
+  index_t const all = g.share_q() * g.group(), tiles = (all + rows_per_task - 1) / rows_per_task;
   key_split split;
   if (!find_split(g, task / tiles / g.heads_kv, split)) return false;
   index_t const first = task % tiles * rows_per_task, left = all - first;
@@ -29,7 +29,7 @@ struct kernel<attention::decode_fn, cpu_tag> {
     namespace in = attention::detail;
     using T = typename Work::number;
     in::geometry const& g = work.rules.sizes;
-    index_t const rows = g.tokens_q / g.sequences * g.group(),
+    index_t const rows = g.share_q() * g.group(),
                   tiles = (rows + in::rows_per_task - 1) / in::rows_per_task;
     scratch_frame frame(exec);
     T* const memory = frame.template take<T>(exec.concurrency() * in::forward_room(work));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/core/segment_of.hpp>
 #include <heddle/core/tensor_view.hpp>
 
 namespace heddle::linalg::detail {
@@ -43,12 +44,7 @@ struct row_groups {
  private:
   // The last group whose first slot (or row, without `each`) is at or before `slot`.
   HEDDLE_HD_FN index_t slot_owner(index_t slot, index_t unit, index_t each) const {
-    index_t lo = 0, hi = groups + 1;
-    while (hi - lo > 1) {
-      index_t const middle = lo + (hi - lo) / 2;
-      (begin(middle) / unit + each * middle <= slot ? lo : hi) = middle;
-    }
-    return lo;
+    return segment_of(groups + 1, slot, [&](index_t e) { return begin(e) / unit + each * e; });
   }
 };
 

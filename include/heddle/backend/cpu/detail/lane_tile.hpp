@@ -30,7 +30,7 @@ struct query_tile {
 
 /// Enough tasks of `rows` rows for any cut of the queries into sequences, over all key heads.
 HEDDLE_FN index_t query_tasks(geometry const& g, index_t rows) {
-  return (g.tokens_q * g.group() / rows + g.sequences) * g.heads_kv;
+  return slots_for(g, g.tokens_q * g.group(), rows) * g.heads_kv;
 }
 
 /// Light and heavy tasks alternate: under a causal mask the work grows along the sequence.
@@ -41,18 +41,12 @@ HEDDLE_FN index_t interleave(index_t task, index_t tasks) noexcept {
 /// The rows of one task; false where there are none.
 HEDDLE_FN bool find_query_task(geometry const& g, index_t task, index_t rows, query_tile& found) {
   index_t const group = g.group();
-  index_t tile = task / g.heads_kv;
-  for (index_t s = 0; s < g.sequences; ++s) {
-    segment const seg = g.at(s);
-    index_t const all = seg.q_length * group, tiles = (all + rows - 1) / rows;
-    if (tile < tiles) {
-      index_t const first = tile * rows;
-      found = {seg, task % g.heads_kv, group, first, all - first < rows ? all - first : rows, {0, no_bound}, 0};
-      return true;
-    }
-    tile -= tiles;
-  }
-  return false;
+  index_t tile = 0;
+  segment const seg =
+      slot_owner(g, task / g.heads_kv, rows, tile, [&](index_t s) { return g.begin_q(s) * group; });
+  index_t const first = tile * rows, left = seg.q_length * group - first;
+  found = {seg, task % g.heads_kv, group, first, left < rows ? left : rows, {0, no_bound}, 0};
+  return left > 0;
 }
 
 /// Lanes are neighbouring keys of one head in one sequence.
@@ -66,21 +60,16 @@ struct key_tile {
   HEDDLE_SHIM index_t head(index_t) const noexcept { return kv_head; }
 };
 
-HEDDLE_FN index_t key_tasks(geometry const& g) { return (g.tokens_k / lanes + g.sequences) * g.heads_kv; }
+HEDDLE_FN index_t key_tasks(geometry const& g) {
+  return slots_for(g, g.tokens_k, lanes) * g.heads_kv;
+}
 
 HEDDLE_FN bool find_key_task(geometry const& g, index_t task, key_tile& found) {
-  index_t tile = task / g.heads_kv;
-  for (index_t s = 0; s < g.sequences; ++s) {
-    segment const seg = g.at(s);
-    index_t const tiles = (seg.k_length + lanes - 1) / lanes;
-    if (tile < tiles) {
-      index_t const first = tile * lanes, left = seg.k_length - first;
-      found = {seg, task % g.heads_kv, g.group(), first, left < lanes ? left : lanes};
-      return true;
-    }
-    tile -= tiles;
-  }
-  return false;
+  index_t tile = 0;
+  segment const seg = slot_owner(g, task / g.heads_kv, lanes, tile, [&](index_t s) { return g.begin_k(s); });
+  index_t const first = tile * lanes, left = seg.k_length - first;
+  found = {seg, task % g.heads_kv, g.group(), first, left < lanes ? left : lanes};
+  return left > 0;
 }
 
 /// The lanes [lane, lane + width) of a set of lanes, as a mask of a vector.
