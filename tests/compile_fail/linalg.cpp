@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/core/bf16.hpp>
+#include <heddle/core/fp8.hpp>
 #include <heddle/core/tensor.hpp>
 #include <heddle/exec/reference_executor.hpp>
 #include <heddle/linalg/gemv.hpp>
+#include <heddle/linalg/grouped_matmul.hpp>
 
 namespace {
 
@@ -39,6 +41,22 @@ void wrong(reference_executor& exec, operands const& o) { matmul(exec, o.whole, 
 // expect narrow_result: matmul_elements
 #if defined(case_narrow_result)
 void wrong(reference_executor& exec, operands const& o, view<bf16, 2> c) { matmul(exec, o.a, o.a, c); }
+#endif
+
+// expect groups_of_bytes: grouped_elements
+#if defined(case_groups_of_bytes)
+void wrong(reference_executor& exec, view<std::int8_t const, 2> a, view<std::int8_t const, 3> b,
+           view<index_t const, 1> offsets, view<std::int32_t, 2> c) {
+  grouped_matmul(exec, a, b, offsets, c);
+}
+#endif
+
+// expect groups_of_codes: grouped_elements
+#if defined(case_groups_of_codes)
+void wrong(reference_executor& exec, view<float const, 2> a, view<fp8_e4m3 const, 2> b,
+           view<index_t const, 1> offsets, view<float, 3> c) {
+  grouped_matmul_weight(exec, a, b, offsets, c);
+}
 #endif
 
 // expect result_is_const: writable_view

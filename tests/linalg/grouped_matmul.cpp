@@ -106,6 +106,21 @@ TEMPLATE_LIST_TEST_CASE("grouped_matmul: the bits of one product for each group"
     }
 }
 
+TEST_CASE("groups of other types have the bits of strict products", "[linalg]") {
+  threads_executor exec(2);
+  for (grouped_case p : cases) {
+    CAPTURE(p.rows(), p.groups(), p.n, p.k);
+    p.options.strict = true;
+    require_forward<bf16, float>(exec, p);
+    require_forward<bf16, bf16>(exec, p);
+    require_forward<fp16, float>(exec, p);
+    require_weight<bf16, float>(exec, p);
+    p.options.strict = false;
+    require_forward<double, double>(exec, p);
+    require_weight<double, double>(exec, p);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("grouped_matmul_weight: the bits of one product for each group", "[linalg]", test::tile_cases) {
   TestType setup;
   for (grouped_case p : cases)

@@ -18,6 +18,12 @@ namespace heddle {
 template <class V>
 concept group_offsets = vector_view<V> && std::same_as<typename V::value_type, index_t>;
 
+/// Views whose elements grouped products take: one floating type in, it or its accumulator's out.
+template <class A, class B, class C>
+concept grouped_elements =
+    matmul_elements<A, B, C> && std::same_as<typename A::value_type, typename B::value_type> &&
+    floating_scalar<typename A::value_type> && sizeof(typename A::value_type) > 1;
+
 namespace linalg::detail {
 /// What both operations want of offsets and of where c lies.
 template <class A, class B, class C>
@@ -33,18 +39,20 @@ HEDDLE_FN void check_grouped(index_t offsets, index_t groups, A const& a, B cons
 ///
 /// Shapes: a [rows, k], b [groups, k, n], offsets [groups + 1], c [rows, n]; all strides free. Group e has the rows
 /// [offsets[e], offsets[e + 1]), which may be none.
-/// Types: as matmul; offsets are index_t.
+/// Types: float, double, or bf16 and fp16 accumulated in float; c has the inputs' or the accumulator's type; offsets
+/// are index_t.
 /// Pre: extents agree; offsets start at 0, ascend and stay within the rows; c overlaps neither a nor b nor itself.
 /// Post: rows behind the last offset are 0, whatever beta and the epilogue; of a and b nothing is read for them, nor
 /// the matrix of a group without rows.
 /// Errors: contract_error; for offsets where the work runs.
 /// Complexity: 2 offsets[groups] k n flops; tiles of all groups are dealt out evenly, in one list.
 /// Sync: submits to `exec`; does not block where work is queued.
-/// Determinism: the bits of `matmul` on each group, with the row of c in the epilogue.
+/// Determinism: the bits of `matmul` on each group, with the row of c in the epilogue; of bf16 the bits of
+/// `matmul_options{.strict = true}`: there are no groups by pairs.
 /// Memory: scratch by shapes, whatever the offsets. Numerics: as matmul.
 struct grouped_matmul_fn {
   template <executor E, matrix_view A, any_view B, group_offsets O, matrix_view C, class Epilogue = no_epilogue>
-    requires(B::rank() == 3 && matmul_elements<A, B, C> &&
+    requires(B::rank() == 3 && grouped_elements<A, B, C> &&
              matmul_epilogue<Epilogue, accumulator_t<typename A::value_type>>)
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, O const& offsets, C const& c,
                             matmul_options const& options = {}, Epilogue const& epilogue = {}) const {
@@ -89,17 +97,18 @@ struct grouped_matmul_fn {
 /// The gradient of the matrices: c[e] = alpha a[rows of e]^T b[rows of e] + beta c[e].
 ///
 /// Shapes: a [rows, k], b [rows, n], offsets [groups + 1], c [groups, k, n]; all strides free.
-/// Types: as matmul; offsets are index_t.
+/// Types: float, double, or bf16 and fp16 accumulated in float; c has the inputs' or the accumulator's type; offsets
+/// are index_t.
 /// Pre: extents agree; offsets start at 0, ascend and stay within the rows; c overlaps neither a nor b nor itself.
 /// Post: a group without rows has beta c[e], which is 0 for beta = 0. Rows behind the last offset are not read.
 /// Errors: contract_error; for offsets where the work runs.
 /// Complexity: 2 offsets[groups] k n flops and groups k n elements written, dealt out evenly, in one list.
 /// Sync: submits to `exec`; does not block where work is queued.
-/// Determinism: the bits of `matmul` on each group.
+/// Determinism: the bits of `matmul` on each group, of bf16 those of its strict form.
 /// Memory: scratch by shapes, whatever the offsets. Numerics: as matmul, with the rows of a group for k.
 struct grouped_matmul_weight_fn {
   template <executor E, matrix_view A, matrix_view B, group_offsets O, any_view C>
-    requires(C::rank() == 3 && matmul_elements<A, B, C>)
+    requires(C::rank() == 3 && grouped_elements<A, B, C>)
   HEDDLE_FN void operator()(E& exec, A const& a, B const& b, O const& offsets, C const& c,
                             matmul_options const& options = {}) const {
     HEDDLE_EXPECTS(a.extent(0) == b.extent(0), "grouped_matmul_weight: a and b must have the same rows", a.extent(0),
