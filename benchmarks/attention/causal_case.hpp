@@ -13,11 +13,14 @@
 #include <heddle/exec/threads_executor.hpp>
 #include <heddle/linalg/matmul.hpp>
 
+#include <support/measure.hpp>
 #include <support/timing.hpp>
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace heddle::bench {
@@ -57,6 +60,10 @@ struct causal_case {
     double const forward = 2.0 * double(heads) * double(tokens) * double(tokens) * double(columns);
     return back ? 2.5 * forward : forward;
   }
+  /// The first token sees itself alone, so what comes out is its own value.
+  bool first_row_is_right() const {
+    return std::memcmp(out.data(), v.data(), static_cast<std::size_t>(heads * columns) * sizeof(T)) == 0;
+  }
   template <class Executor>
   double seconds(Executor& exec, bool back) {
     dims<3> const e(tokens, heads, columns);
@@ -93,6 +100,17 @@ struct product_case {
 inline constexpr index_t causal_lengths[] = {512, 1024, 2048, 4096, 8192, 16384};
 inline constexpr index_t causal_columns[] = {64, 128};
 
+template <class T, class Case>
+void print_causal(bool back, Case const& of, double seconds, double product_rate) {
+  print_measure({.bench = back ? "attention_backward" : "attention_forward",
+                 .name = std::string(sizeof(T) == 4 ? "f32" : "bf16") + ", head " + std::to_string(of.columns) + ", " +
+                         std::to_string(of.tokens) + " tokens",
+                 .threads = 2,
+                 .seconds = seconds,
+                 .work = of.flops(back),
+                 .ceiling = product_rate * 1e-9});
+}
+
 /// Interleaves float, bf16 and the product on two threads, prints the evidence of float, and returns the time of float
 /// over that of bf16.
 inline double compare_causal(char const* id, bool back, index_t tokens, index_t columns, int runs) {
@@ -102,6 +120,10 @@ inline double compare_causal(char const* id, bool back, index_t tokens, index_t 
   product_case product;
   wide.seconds(exec, false);
   narrow.seconds(exec, false);
+  if (!wide.first_row_is_right() || !narrow.first_row_is_right()) {
+    std::printf("%lld tokens of %lld columns: wrong result\n", (long long)tokens, (long long)columns);
+    std::exit(1);
+  }
   product.flops_per_second(exec);
   std::vector<double> f32, half, ceiling;
   for (int i = 0; i < runs; ++i) {
@@ -115,7 +137,8 @@ inline double compare_causal(char const* id, bool back, index_t tokens, index_t 
               name(best_isa()));
   std::printf("evidence attention.%s.%lld.d%lld %.3f ratio\n", id, (long long)tokens, (long long)columns,
               flops / t / median(ceiling));
-  std::fflush(stdout);
+  print_causal<float>(back, wide, t, median(ceiling));
+  print_causal<bf16>(back, wide, n, median(ceiling));
   return t / n;
 }
 
