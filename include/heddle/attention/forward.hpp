@@ -154,7 +154,8 @@ HEDDLE_FN auto make_forward(setup<T> const& rules, Q const& q, Rows const& k, Ro
 template <class In, class Out>
 HEDDLE_FN span forward_span(char const* operation, setup<accumulator_t<In>> const& rules) {
   geometry const& g = rules.sizes;
-  index_t const q_bytes = g.tokens_q * g.heads_q * static_cast<index_t>(g.dk * sizeof(In) + g.dv * sizeof(Out));
+  index_t const q_bytes =
+      g.tokens_q * g.heads_q * (g.dk * static_cast<index_t>(sizeof(In)) + g.dv * static_cast<index_t>(sizeof(Out)));
   index_t const kv_bytes = g.tokens_k * g.heads_kv * (g.dk + g.dv) * static_cast<index_t>(sizeof(In));
   span s{};
   s.operation = operation;
