@@ -46,12 +46,13 @@ TEST_CASE("norms keep their outputs apart", "[nn]") {
   REFUSES(in_place, nn::layer_norm(m.exec, m.a, m.w, m.v, m.next, m.s, m.r));
   REFUSES(twice, nn::layer_norm(m.exec, m.a, m.w, m.v, m.same, m.s, m.r));
   REFUSES(apart, nn::layer_norm(m.exec, m.a, m.w, m.v, m.b, m.s, m.s));
-  REFUSES(apart, nn::layer_norm_backward_input(m.exec, m.a, m.w, m.s, m.r, m.b, m.a));
+  REFUSES(in_place, nn::layer_norm_backward_input(m.exec, m.a, m.w, m.s, m.r, m.b, m.next));
   REFUSES(in_place, nn::layer_norm_backward_input(m.exec, m.a, m.w, m.s, m.r, m.b, matrix(m.x + 9, 2, 4)));
   REFUSES(apart, nn::layer_norm_backward_weight(m.exec, m.a, m.s, m.r, m.b, m.w, m.w));
   REFUSES(in_place, nn::rms_norm(m.exec, m.a, m.w, m.next, m.s));
   REFUSES(apart, nn::rms_norm(m.exec, m.a, m.w, m.b, column(m.x + 7, 2)));
-  REFUSES(apart, nn::rms_norm_backward_input(m.exec, m.a, m.w, m.s, m.b, m.a));
+  REFUSES(in_place, nn::rms_norm_backward_input(m.exec, m.a, m.w, m.s, m.b, m.next));
+  REFUSES(apart, nn::rms_norm_backward_input(m.exec, m.a, m.w, m.s, m.b, matrix(m.x + 36, 2, 4)));
   REFUSES(twice, nn::rms_norm_backward_weight(m.exec, m.a, m.s, m.b, view<float, 1>(m.x + 48, dims<1>(4), 0)));
   REFUSES(in_place, nn::add_rms_norm(m.exec, m.a, m.b, m.w, m.next, m.c, m.s));
   REFUSES(in_place, nn::add_layer_norm(m.exec, m.a, m.b, m.w, m.v, m.c, m.next, m.s, m.r));
@@ -72,6 +73,7 @@ TEST_CASE("operations by element and by row keep their outputs apart", "[nn]") {
   REFUSES(apart, nn::rope(m.exec, m.a, m.a, {.heads = 1, .head_size = 4, .tokens = 2}));
   REFUSES(in_place, nn::gelu(m.exec, m.a, m.next));
   REFUSES(in_place, nn::add(m.exec, m.a, m.b, m.next));
+  REFUSES(apart, nn::swiglu(m.exec, m.a, slice(m.a, 1, 0, 2)));
   REFUSES(apart, nn::swiglu_backward(m.exec, m.a, matrix(m.x + 16, 2, 2), m.a));
   REFUSES(apart, nn::column_sum(m.exec, m.a, column(m.x + 4, 4)));
   REFUSES(twice, nn::column_sum(m.exec, m.a, view<float, 1>(m.x + 48, dims<1>(4), 0)));

@@ -123,13 +123,15 @@ inline constexpr silu_backward_fn silu_backward{};
 
 /// y = SiLU(gate) up, where x holds gate and up side by side.
 ///
-/// Shapes: x [rows, 2 width], y [rows, width]. Types, Sync, Determinism: as gelu. Source: Shazeer 2020.
+/// Shapes: x [rows, 2 width], y [rows, width]. Types, Sync, Determinism: as gelu. Pre: y does not overlap x. Source:
+/// Shazeer 2020.
 struct swiglu_fn {
   template <executor E, matrix_view X, matrix_view Y>
     requires writable_view<Y>
   HEDDLE_FN void operator()(E& exec, X const& x, Y const& y) const {
     index_t const width = y.extent(1);
     HEDDLE_EXPECTS(x.extent(1) == 2 * width, "swiglu: x holds a gate and an up half", x.extent(1), width);
+    expect_apart("swiglu", y, x);
     heddle::detail::transform_as(exec, "swiglu", y, swiglu_value{}, slice(x, 1, 0, width),
                                  slice(x, 1, width, 2 * width));
   }

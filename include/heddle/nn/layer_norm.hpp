@@ -176,28 +176,29 @@ struct layer_norm_fn {
 inline constexpr layer_norm_fn layer_norm{};
 
 /// The cotangent of the input of layer_norm.
-/// Shapes, Types, Pre, Errors, Sync, Determinism: as layer_norm; dy, dx as x. dx may be dy (in place).
+/// Shapes, Types, Pre, Errors, Sync, Determinism: as layer_norm; dy, dx as x. dx may be dy or x (in
+/// place).
 struct layer_norm_backward_input_fn {
   template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& mean, S const& rstd, G const& dy,
                             D const& dx) const {
-      char const* const name = "layer_norm_backward_input";
-      detail::expect_shape(name, x, dy, dx);
-      detail::expect_per_column(name, x, weight);
-      detail::expect_per_row(name, x, mean, rstd);
-      expect_apart(name, dx, x, weight, mean, rstd);
-      expect_apart_or_same(name, dx, dy);
-      if (x.empty()) return;
-      using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
-                                                          typename G::value_type, typename D::value_type>;
-      tile::run(exec, program{{x.extent(0)},
-                              canonical_input(x),
-                              canonical_input(weight),
-                              canonical_input(mean),
-                              canonical_input(rstd),
-                              canonical_input(dy),
-                              canonical(dx)});
+    char const* const name = "layer_norm_backward_input";
+    detail::expect_shape(name, x, dy, dx);
+    detail::expect_per_column(name, x, weight);
+    detail::expect_per_row(name, x, mean, rstd);
+    expect_apart(name, dx, weight, mean, rstd);
+    expect_apart_or_same(name, dx, dy, x);
+    if (x.empty()) return;
+    using program = detail::layer_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                        typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{{x.extent(0)},
+                            canonical_input(x),
+                            canonical_input(weight),
+                            canonical_input(mean),
+                            canonical_input(rstd),
+                            canonical_input(dy),
+                            canonical(dx)});
   }
 };
 inline constexpr layer_norm_backward_input_fn layer_norm_backward_input{};
@@ -213,22 +214,22 @@ struct layer_norm_backward_weight_fn {
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, S const& mean, S const& rstd, G const& dy, D const& dweight,
                             D const& dbias) const {
-      char const* const name = "layer_norm_backward_weight";
-      detail::expect_shape(name, x, dy);
-      detail::expect_per_column(name, x, dweight, dbias);
-      detail::expect_per_row(name, x, mean, rstd);
-      expect_apart(name, dweight, x, mean, rstd, dy, dbias);
-      expect_apart(name, dbias, x, mean, rstd, dy);
-      if (dweight.empty()) return;
-      using program =
-          detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-      tile::run(exec, program{{x.extent(1)},
-                              canonical_input(x),
-                              canonical_input(mean),
-                              canonical_input(rstd),
-                              canonical_input(dy),
-                              canonical(dweight),
-                              canonical(dbias)});
+    char const* const name = "layer_norm_backward_weight";
+    detail::expect_shape(name, x, dy);
+    detail::expect_per_column(name, x, dweight, dbias);
+    detail::expect_per_row(name, x, mean, rstd);
+    expect_apart(name, dweight, x, mean, rstd, dy, dbias);
+    expect_apart(name, dbias, x, mean, rstd, dy);
+    if (dweight.empty()) return;
+    using program =
+        detail::layer_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{{x.extent(1)},
+                            canonical_input(x),
+                            canonical_input(mean),
+                            canonical_input(rstd),
+                            canonical_input(dy),
+                            canonical(dweight),
+                            canonical(dbias)});
   }
 };
 inline constexpr layer_norm_backward_weight_fn layer_norm_backward_weight{};

@@ -169,26 +169,26 @@ struct rms_norm_fn {
 inline constexpr rms_norm_fn rms_norm{};
 
 /// The cotangent of the input of rms_norm.
-/// Shapes, Types, Pre, Errors, Sync, Determinism: as rms_norm; dy, dx as x. dx may be dy (in place).
+/// Shapes, Types, Pre, Errors, Sync, Determinism: as rms_norm; dy, dx as x. dx may be dy or x (in place).
 struct rms_norm_backward_input_fn {
   template <executor E, matrix_view X, vector_view W, vector_view S, matrix_view G, matrix_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, S const& rstd, G const& dy, D const& dx) const {
-      char const* const name = "rms_norm_backward_input";
-      detail::expect_shape(name, x, dy, dx);
-      detail::expect_per_column(name, x, weight);
-      detail::expect_per_row(name, x, rstd);
-      expect_apart(name, dx, x, weight, rstd);
-      expect_apart_or_same(name, dx, dy);
-      if (x.empty()) return;
-      using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
-                                                        typename G::value_type, typename D::value_type>;
-      tile::run(exec, program{{x.extent(0)},
-                              canonical_input(x),
-                              canonical_input(weight),
-                              canonical_input(rstd),
-                              canonical_input(dy),
-                              canonical(dx)});
+    char const* const name = "rms_norm_backward_input";
+    detail::expect_shape(name, x, dy, dx);
+    detail::expect_per_column(name, x, weight);
+    detail::expect_per_row(name, x, rstd);
+    expect_apart(name, dx, weight, rstd);
+    expect_apart_or_same(name, dx, dy, x);
+    if (x.empty()) return;
+    using program = detail::rms_norm_backward_program<typename X::value_type, typename W::value_type,
+                                                      typename G::value_type, typename D::value_type>;
+    tile::run(exec, program{{x.extent(0)},
+                            canonical_input(x),
+                            canonical_input(weight),
+                            canonical_input(rstd),
+                            canonical_input(dy),
+                            canonical(dx)});
   }
 };
 inline constexpr rms_norm_backward_input_fn rms_norm_backward_input{};
@@ -202,17 +202,17 @@ struct rms_norm_backward_weight_fn {
   template <executor E, matrix_view X, vector_view S, matrix_view G, vector_view D>
     requires writable_view<D>
   HEDDLE_FN void operator()(E& exec, X const& x, S const& rstd, G const& dy, D const& dweight) const {
-      char const* const name = "rms_norm_backward_weight";
-      detail::expect_shape(name, x, dy);
-      detail::expect_per_column(name, x, dweight);
-      detail::expect_per_row(name, x, rstd);
-      expect_apart(name, dweight, x, rstd, dy);
-      if (dweight.empty()) return;
-      using program =
-          detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
-      tile::run(
-          exec,
-          program{{x.extent(1)}, canonical_input(x), canonical_input(rstd), canonical_input(dy), canonical(dweight)});
+    char const* const name = "rms_norm_backward_weight";
+    detail::expect_shape(name, x, dy);
+    detail::expect_per_column(name, x, dweight);
+    detail::expect_per_row(name, x, rstd);
+    expect_apart(name, dweight, x, rstd, dy);
+    if (dweight.empty()) return;
+    using program =
+        detail::rms_norm_weight_program<typename X::value_type, typename G::value_type, typename D::value_type>;
+    tile::run(
+        exec,
+        program{{x.extent(1)}, canonical_input(x), canonical_input(rstd), canonical_input(dy), canonical(dweight)});
   }
 };
 inline constexpr rms_norm_backward_weight_fn rms_norm_backward_weight{};
