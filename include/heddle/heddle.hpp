@@ -189,6 +189,7 @@
 #include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
 #include <heddle/nn/ends.hpp>
+#include <heddle/nn/from_statistics.hpp>
 #include <heddle/nn/layer.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/linear.hpp>

@@ -153,7 +153,8 @@ template <class>
 struct rope_table_program;
 struct gelu_tanh_gradient;
 struct gelu_erf_gradient;
-struct swiglu_gate_gradient;
+template <class, class, class>
+struct swiglu_backward_program;
 }  // namespace nn::detail
 
 namespace optim::detail {
@@ -277,7 +278,7 @@ HEDDLE_FN constexpr isa held_dot() noexcept {
   HEDDLE_PROGRAM(X, detail::transform_program<gelu_erf_value, A, A>)                         \
   HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::gelu_erf_gradient, A, A, A>)       \
   HEDDLE_PROGRAM(X, detail::transform_program<swiglu_value, A, A, A>)                        \
-  HEDDLE_PROGRAM(X, detail::transform_program<nn::detail::swiglu_gate_gradient, A, A, A, A>) \
+  HEDDLE_PROGRAM(X, nn::detail::swiglu_backward_program<A, A, A>)                            \
   HEDDLE_PROGRAM(X, nn::detail::softmax_program<A, A>)                                       \
   HEDDLE_PROGRAM(X, nn::detail::softmax_backward_program<A, A, A>)                           \
   HEDDLE_PROGRAM(X, nn::detail::layer_norm_program<A, A, A>)                                 \

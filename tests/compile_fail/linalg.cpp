@@ -28,19 +28,19 @@ struct operands {
   gemv(exec, o.a, o.y, o.y);
 }
 
-// expect mixed_elements: matmul_elements
+// expect mixed_elements: matmul_results
 #if defined(case_mixed_elements)
 void wrong(reference_executor& exec, operands const& o) { matmul(exec, o.a, o.wide, o.c); }
 #endif
 
-// expect whole_numbers: matmul_elements
+// expect whole_numbers: matmul_results
 #if defined(case_whole_numbers)
 void wrong(reference_executor& exec, operands const& o) { matmul(exec, o.whole, o.whole, o.c); }
 #endif
 
-// expect narrow_result: matmul_elements
+// expect narrow_result: matmul_results
 #if defined(case_narrow_result)
-void wrong(reference_executor& exec, operands const& o, view<bf16, 2> c) { matmul(exec, o.a, o.a, c); }
+void wrong(reference_executor& exec, operands const& o, view<bf16, 2> c) { matmul(exec, o.wide, o.wide, c); }
 #endif
 
 // expect groups_of_bytes: grouped_elements

@@ -90,6 +90,27 @@ void check_norm(E& exec, index_t rows, index_t width) {
   test::require_same_bits(got, want);
 }
 
+template <class T, class Q, class E>
+void check_layer_norm(E& exec, index_t rows, index_t width) {
+  CAPTURE(rows, width);
+  input<T> const x(rows * width, 1, -3, 3);
+  input<float> const w(width, 2), b(width, 3);
+  auto const in = matrix<T const>(x.data(), rows, width);
+  auto const weight = column<float const>(w.data(), width), bias = column<float const>(b.data(), width);
+  reference_executor oracle;
+  std::vector<float> y(static_cast<std::size_t>(rows * width));
+  auto const want = small_results<Q>(oracle, rows * width, 3 * rows, [&](auto& e, Q* q, float* s) {
+    nn::layer_norm(e, in, weight, bias, matrix(y.data(), rows, width), column(s, rows), column(s + rows, rows));
+    nn::quantise_rows(e, matrix<float const>(y.data(), rows, width), matrix(q, rows, width),
+                      column(s + 2 * rows, rows));
+  });
+  auto const got = small_results<Q>(exec, rows * width, 3 * rows, [&](auto& e, Q* q, float* s) {
+    nn::layer_norm_quantise(e, in, weight, bias, matrix(q, rows, width), column(s + 2 * rows, rows), column(s, rows),
+                            column(s + rows, rows));
+  });
+  test::require_same_bits(got, want);
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("rows as small numbers and a scale", "[nn]", test::tile_cases) {
@@ -137,6 +158,8 @@ TEMPLATE_LIST_TEST_CASE("a norm that stores small numbers has the bits of two op
   for (auto const& shape : test::shapes) check_norm<float, std::int8_t>(setup.exec, shape[0], shape[1]);
   check_norm<bf16, std::int8_t>(setup.exec, 5, 77);
   check_norm<float, fp8_e4m3>(setup.exec, 5, 77);
+  for (auto const& shape : test::shapes) check_layer_norm<float, std::int8_t>(setup.exec, shape[0], shape[1]);
+  check_layer_norm<bf16, fp8_e4m3>(setup.exec, 5, 77);
 }
 
 TEST_CASE("small numbers refuse what does not fit", "[nn]") {
@@ -149,6 +172,10 @@ TEST_CASE("small numbers refuse what does not fit", "[nn]") {
                   contract_error);
   CHECK_THROWS_AS(nn::rms_norm_quantise(exec, matrix<float const>(x, 3, 4), column<float const>(x, 3), matrix(q, 3, 4),
                                         column(s, 3), column(s, 3)),
+                  contract_error);
+  auto const four = column<float const>(x, 4), three = column<float const>(x, 3);
+  CHECK_THROWS_AS(nn::layer_norm_quantise(exec, matrix<float const>(x, 3, 4), four, three, matrix(q, 3, 4),
+                                          column(s, 3), column(s, 3), column(s, 3)),
                   contract_error);
 }
 

@@ -25,12 +25,9 @@ struct matmul_row_statistics_fn {
         std::is_same_v<typename V::value_type, product_number_t<typename A::value_type, typename C::value_type>>,
         "matmul_row_statistics: statistics have the type of the sums");
     linalg::detail::check_statistics(to, c.extent(0));
+    // The product and the combination have the figures.
     observed_span<E> const scope(exec, [&]() -> span {
-      index_t const each = (to.sum.empty() ? 0 : 1) + (to.sum_squares.empty() ? 0 : 2) + (to.max_abs.empty() ? 0 : 1);
-      return {.operation = "matmul_row_statistics",
-              .shape = {c.extent(0), c.extent(1), a.extent(1)},
-              .bytes = element_bytes(a, c, to.sum, to.sum_squares, to.max_abs) + bytes_of(b),
-              .flops = 2 * c.size() * a.extent(1) + each * c.size()};
+      return {.operation = "matmul_row_statistics", .shape = {c.extent(0), c.extent(1), a.extent(1)}};
     });
     run_kernel<matmul_row_statistics_fn>(
         exec, a, b, canonical(c), row_statistics{canonical(to.sum), canonical(to.sum_squares), canonical(to.max_abs)},
@@ -45,15 +42,6 @@ struct matmul_row_statistics_fn {
     linalg::detail::submit_statistics(exec,
                                       linalg::detail::elements_as_parts<typename C::value_type>{canonical_input(c)}, to,
                                       c.extent(0), c.extent(1), element_bytes(c));
-  }
-
- private:
-  template <class B>
-  static HEDDLE_FN index_t bytes_of(B const& b) {
-    if constexpr (any_view<B>)
-      return element_bytes(b);
-    else
-      return b.bytes();
   }
 };
 inline constexpr matmul_row_statistics_fn matmul_row_statistics{};

@@ -68,11 +68,9 @@ struct matmul_swiglu_fn {
     HEDDLE_EXPECTS(!linalg::detail::surely_overlap(x, y), "matmul_swiglu: y must not overlap x");
     if constexpr (any_view<W>)
       HEDDLE_EXPECTS(!linalg::detail::surely_overlap(w, y), "matmul_swiglu: y must not overlap w");
+    // What the form submits has the figures.
     observed_span<E> const scope(exec, [&]() -> span {
-      return {.operation = "matmul_swiglu",
-              .shape = {y.extent(0), y.extent(1), x.extent(1)},
-              .bytes = element_bytes(x, y) + bytes_of(w),
-              .flops = 4 * y.size() * x.extent(1) + swiglu_value::flops * y.size()};
+      return {.operation = "matmul_swiglu", .shape = {y.extent(0), y.extent(1), x.extent(1)}};
     });
     if (y.size() != 0) run_kernel<matmul_swiglu_fn>(exec, x, w, canonical(y), options);
   }
@@ -102,14 +100,6 @@ struct matmul_swiglu_fn {
   };
   template <class W>
   using element = typename element_of<W>::type;
-
-  template <class W>
-  static HEDDLE_FN index_t bytes_of(W const& w) {
-    if constexpr (any_view<W>)
-      return element_bytes(w);
-    else
-      return w.bytes();
-  }
 };
 inline constexpr matmul_swiglu_fn matmul_swiglu{};
 

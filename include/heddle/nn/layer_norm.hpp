@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/nn/detail/row_operands.hpp>
+#include <heddle/nn/rms_norm.hpp>
 #include <heddle/tile/functions.hpp>
 #include <heddle/tile/run.hpp>
 
@@ -9,6 +10,15 @@ namespace heddle {
 namespace nn {
 
 namespace detail {
+
+/// An element of the result.
+struct layer_norm_value {
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class V, class M, class R, class W, class B>
+  HEDDLE_TILE auto operator()(V const& v, M const& m, R const& r, W const& w, B const& b) const {
+    return fma(mul(v - m, r), w, b);
+  }
+};
 
 template <class X, class W, class Y>
 struct layer_norm_program : tile::over_rows {
@@ -33,10 +43,17 @@ struct layer_norm_program : tile::over_rows {
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
-    auto& s = ctx.template shared<shared<Ctx>>();
+    auto const out = ctx.ref(y, ctx.tile() * Ctx::rows, 0, y.extent(1));
+    with_result(ctx, ctx.template shared<shared<Ctx>>(), [&](auto const& f, auto const&... in)
+                                                             HEDDLE_LAMBDA { ctx.map_to(out, f, in...); });
+  }
+  /// The statistics of the rows, and then use(f, in...), where f(in...) are the elements of y.
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class Use>
+  HEDDLE_TILE void with_result(Ctx& ctx, shared<Ctx>& s, Use const& use) const {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
-    value const n = static_cast<value>(x.extent(1)), eps = epsilon;
+    value const n = static_cast<value>(x.extent(1));
     // Two passes: E[x^2] - E[x]^2 would cancel where the mean is large.
     ctx.reduce_of(s.mean, tile::pass, plus<value>{}, in);
     ctx.map(
@@ -44,20 +61,10 @@ struct layer_norm_program : tile::over_rows {
     ctx.reduce_of(
         s.rstd, [](auto const& v, auto const& m) HEDDLE_LAMBDA { return mul(v - m, v - m); }, plus<value>{}, in,
         s.mean);
-    ctx.map(
-        s.rstd,
-        [n, eps](auto const& t) HEDDLE_LAMBDA {
-          using V = std::remove_cvref_t<decltype(t)>;
-          return splat<V>(value(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
-        },
-        s.rstd);
+    reciprocal_root(ctx, s.rstd, n, epsilon);
     ctx.store(mean, row, s.mean);
     ctx.store(rstd, row, s.rstd);
-    ctx.map_to(
-        ctx.ref(y, row, 0, y.extent(1)),
-        [](auto const& v, auto const& m, auto const& r, auto const& w, auto const& b)
-            HEDDLE_LAMBDA { return fma(mul(v - m, r), w, b); },
-        in, s.mean, s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
+    use(layer_norm_value{}, in, s.mean, s.rstd, ctx.ref_row(weight, 0), ctx.ref_row(bias, 0));
   }
 };
 

@@ -50,13 +50,13 @@ struct size_of_value {
   }
 };
 
-/// Rows of f(in...) as numbers of Q: the largest size, the scale and its inverse, then the numbers.
+/// Rows of f(in...) as numbers of Q, where s.scale holds the largest sizes: the scale and its inverse, then the
+/// numbers.
 HEDDLE_DEVICE_PASS_QUIET
 template <class Q, class Ctx, class Columns, class F, class... In>
-HEDDLE_TILE void quantise_tile(Ctx& ctx, Columns& s, view<Q, 2> const& q, view<float, 1> const& scale, F const& f,
-                               In const&... in) {
+HEDDLE_TILE void quantise_by_peaks(Ctx& ctx, Columns& s, view<Q, 2> const& q, view<float, 1> const& scale, F const& f,
+                                   In const&... in) {
   index_t const row = ctx.tile() * Ctx::rows;
-  ctx.reduce_of(s.scale, size_of_value<F>{f}, maximum<float>{}, in...);
   // At least the least normal number, so that the inverse is finite.
   ctx.map(
       s.scale,
@@ -70,6 +70,14 @@ HEDDLE_TILE void quantise_tile(Ctx& ctx, Columns& s, view<Q, 2> const& q, view<f
   ctx.map(
       s.scale, [](auto const& r) HEDDLE_LAMBDA { return splat<std::remove_cvref_t<decltype(r)>>(1.0f) / r; }, s.scale);
   ctx.map_to(ctx.ref(q, row, 0, q.extent(1)), scaled_value<Q, F>{f}, s.scale, in...);
+}
+/// The same from the largest size on.
+HEDDLE_DEVICE_PASS_QUIET
+template <class Q, class Ctx, class Columns, class F, class... In>
+HEDDLE_TILE void quantise_tile(Ctx& ctx, Columns& s, view<Q, 2> const& q, view<float, 1> const& scale, F const& f,
+                               In const&... in) {
+  ctx.reduce_of(s.scale, size_of_value<F>{f}, maximum<float>{}, in...);
+  quantise_by_peaks(ctx, s, q, scale, f, in...);
 }
 
 template <class X, class Q>
@@ -121,34 +129,38 @@ struct dequantise_rows_program : tile::over_rows {
   }
 };
 
-template <class X, class W, class Q>
-struct rms_norm_quantise_program : tile::over_rows {
-  view<X const, 2> x;
-  view<W const, 1> weight;
-  view<Q, 2> q;
-  view<float, 1> scale, rstd;
-  float epsilon;
+/// A norm whose y is stored as small numbers.
+template <class Norm>
+struct norm_quantise_program {
+  char const* operation;
+  Norm norm;
+  view<float, 1> scale;
 
   template <class Ctx>
   struct shared {
-    typename Ctx::template column_of<float> rstd, scale;
+    typename Norm::template shared<Ctx> norm;
+    typename Ctx::template column_of<float> scale;
   };
-  HEDDLE_FN bool unit_columns() const { return tile::has_unit_columns(x, q, weight); }
+  template <class Ctx>
+  HEDDLE_HD_FN index_t tiles() const {
+    return norm.template tiles<Ctx>();
+  }
+  HEDDLE_FN bool unit_columns() const { return norm.unit_columns(); }
   HEDDLE_FN span work() const {
-    return {.operation = "rms_norm_quantise",
-            .shape = {x.extent(0), x.extent(1)},
-            .bytes = element_bytes(x, weight, q, scale, rstd),
-            .flops = 9 * x.size()};
+    span w = norm.work();
+    w.operation = operation;
+    w.bytes += element_bytes(scale);
+    w.flops += 5 * norm.x.size();
+    return w;
   }
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
     auto& s = ctx.template shared<shared<Ctx>>();
-    index_t const row = ctx.tile() * Ctx::rows;
-    auto const in = ctx.ref(x, row, 0, x.extent(1));
-    reciprocal_rms(ctx, s.rstd, in, static_cast<float>(x.extent(1)), epsilon);
-    ctx.store(rstd, row, s.rstd);
-    quantise_tile(ctx, s, q, scale, rms_value{}, in, s.rstd, ctx.ref_row(weight, 0));
+    auto const& q = norm.y;
+    auto const& scales = scale;
+    norm.with_result(ctx, s.norm, [&](auto const& f, auto const&... in)
+                                      HEDDLE_LAMBDA { quantise_tile(ctx, s, q, scales, f, in...); });
   }
 };
 
@@ -218,18 +230,55 @@ struct rms_norm_quantise_fn {
     expect_apart(name, scale, x, weight, rstd);
     expect_apart(name, rstd, x, weight);
     if (x.extent(0) == 0) return;
-    using program =
-        detail::rms_norm_quantise_program<typename X::value_type, typename W::value_type, typename Q::value_type>;
-    tile::run(exec, program{{x.extent(0)},
-                            canonical_input(x),
-                            canonical_input(weight),
-                            canonical(q),
-                            canonical(scale),
-                            canonical(rstd),
-                            eps});
+    using norm = detail::rms_norm_program<typename X::value_type, typename W::value_type, typename Q::value_type>;
+    tile::run(exec, detail::norm_quantise_program<norm>{name,
+                                                        {{x.extent(0)},
+                                                         canonical_input(x),
+                                                         canonical_input(weight),
+                                                         canonical(q),
+                                                         canonical(rstd),
+                                                         eps},
+                                                        canonical(scale)});
   }
 };
 inline constexpr rms_norm_quantise_fn rms_norm_quantise{};
+
+/// Layer norm whose result is stored as small numbers alone: layer_norm in fp32, then quantise_rows, in one pass.
+///
+/// Shapes: x, q [rows, width], weight, bias [width], scale, mean, rstd [rows]. Types: as quantise_rows. Pre: width >= 1
+/// where there are rows. Complexity: 4 passes over rows in cache. Sync: submits. Determinism: the bits of the two
+/// operations, where the first stores fp32. Memory: three numbers per row of a tile.
+struct layer_norm_quantise_fn {
+  template <executor E, matrix_view X, vector_view W, matrix_view Q, vector_view S>
+    requires(quantised<typename Q::value_type>&& writable_view<Q>&& writable_view<S>&& std::same_as<
+             tile::value_t<typename X::value_type>, float>&& std::same_as<typename S::value_type, float>)
+  HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, W const& bias, Q const& q, S const& scale,
+                            S const& mean, S const& rstd, double epsilon = 1e-5) const {
+    detail::check_quantise(x, q, scale);
+    char const* const name = "layer_norm_quantise";
+    detail::expect_per_column(name, x, weight, bias);
+    detail::expect_per_row(name, x, mean, rstd);
+    detail::expect_elements(name, x);
+    float const eps = detail::norm_epsilon<float>(name, epsilon);
+    expect_apart(name, q, x, weight, bias, scale, mean, rstd);
+    expect_apart(name, scale, x, weight, bias, mean, rstd);
+    expect_apart(name, mean, x, weight, bias, rstd);
+    expect_apart(name, rstd, x, weight, bias);
+    if (x.extent(0) == 0) return;
+    using norm = detail::layer_norm_program<typename X::value_type, typename W::value_type, typename Q::value_type>;
+    tile::run(exec, detail::norm_quantise_program<norm>{name,
+                                                        {{x.extent(0)},
+                                                         canonical_input(x),
+                                                         canonical_input(weight),
+                                                         canonical_input(bias),
+                                                         canonical(q),
+                                                         canonical(mean),
+                                                         canonical(rstd),
+                                                         eps},
+                                                        canonical(scale)});
+  }
+};
+inline constexpr layer_norm_quantise_fn layer_norm_quantise{};
 
 }  // namespace nn
 }  // namespace heddle

@@ -10,19 +10,26 @@ namespace nn {
 
 namespace detail {
 
+/// 1 / sqrt(t / n + epsilon) of every sum t, in its place.
+HEDDLE_DEVICE_PASS_QUIET
+template <class Ctx, class Column, class T>
+HEDDLE_TILE void reciprocal_root(Ctx& ctx, Column& sums, T n, T eps) {
+  ctx.map(
+      sums,
+      [n, eps](auto const& t) HEDDLE_LAMBDA {
+        using V = std::remove_cvref_t<decltype(t)>;
+        return splat<V>(T(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
+      },
+      sums);
+}
+
 /// rstd = 1 / sqrt(mean of the squares + epsilon) of every row, of n columns.
 HEDDLE_DEVICE_PASS_QUIET
 template <class Ctx, class Column, class Ref, class T>
 HEDDLE_TILE void reciprocal_rms(Ctx& ctx, Column& rstd, Ref const& in, T n, T eps) {
   ctx.reduce_of(
       rstd, [](auto const& v) HEDDLE_LAMBDA { return mul(v, v); }, plus<T>{}, in);
-  ctx.map(
-      rstd,
-      [n, eps](auto const& t) HEDDLE_LAMBDA {
-        using V = std::remove_cvref_t<decltype(t)>;
-        return splat<V>(T(1)) / sqrt(t / splat<V>(n) + splat<V>(eps));
-      },
-      rstd);
+  reciprocal_root(ctx, rstd, n, eps);
 }
 
 /// An element of the result.
@@ -57,12 +64,19 @@ struct rms_norm_program : tile::over_rows {
   HEDDLE_DEVICE_PASS_QUIET
   template <class Ctx>
   HEDDLE_TILE void operator()(Ctx& ctx) const {
-    auto& s = ctx.template shared<shared<Ctx>>();
+    auto const out = ctx.ref(y, ctx.tile() * Ctx::rows, 0, y.extent(1));
+    with_result(ctx, ctx.template shared<shared<Ctx>>(), [&](auto const& f, auto const&... in)
+                                                             HEDDLE_LAMBDA { ctx.map_to(out, f, in...); });
+  }
+  /// The statistics of the rows, and then use(f, in...), where f(in...) are the elements of y.
+  HEDDLE_DEVICE_PASS_QUIET
+  template <class Ctx, class Use>
+  HEDDLE_TILE void with_result(Ctx& ctx, shared<Ctx>& s, Use const& use) const {
     index_t const row = ctx.tile() * Ctx::rows;
     auto const in = ctx.ref(x, row, 0, x.extent(1));
     reciprocal_rms(ctx, s.rstd, in, static_cast<value>(x.extent(1)), epsilon);
     ctx.store(rstd, row, s.rstd);
-    ctx.map_to(ctx.ref(y, row, 0, y.extent(1)), rms_value{}, in, s.rstd, ctx.ref_row(weight, 0));
+    use(rms_value{}, in, s.rstd, ctx.ref_row(weight, 0));
   }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <heddle/backend/cpu/grouped_matmul.hpp>
 #include <heddle/backend/cpu/matmul.hpp>
+#include <heddle/backend/cpu/matmul_row_statistics.hpp>
+#include <heddle/backend/cpu/matmul_swiglu.hpp>
 #include <heddle/backend/cpu/tile_context.hpp>
 #include <heddle/backend/reference/matmul.hpp>
 #include <heddle/core/bf16.hpp>
@@ -9,6 +11,7 @@
 #include <heddle/linalg/dequantize.hpp>
 #include <heddle/linalg/gemv.hpp>
 #include <heddle/linalg/packed_operand.hpp>
+#include <heddle/linalg/quantise.hpp>
 #include <heddle/linalg/tile_matmul.hpp>
 
 using namespace heddle;
@@ -53,6 +56,20 @@ static void multiply_codes(bf16 const* half, float* out) {
   matmul(exec, a, view<fp8_e4m3 const, 2>(bytes, dims<2>(4, 4)), c, {}, epilogue::dequantize{out, out});
 }
 
+template <class Executor>
+static void multiply_fused(view<float const, 2> const& a, float* out) {
+  Executor exec;
+  static std::int8_t small[16] = {};
+  view<float, 1> const v(out, dims<1>(4));
+  row_statistics const to{v, v, v};
+  matmul_row_statistics(exec, a, a, view<float, 2>(out, dims<2>(4, 4)), to);
+  compute_row_statistics(exec, a, to);
+  matmul_swiglu(exec, a, a, view<float, 2>(out, dims<2>(4, 2)));
+  interleave_columns(exec, a, a, view<float, 2>(out, dims<2>(4, 8)));
+  matmul(exec, a, a, view<std::int8_t, 2>(small, dims<2>(4, 4)), {}, epilogue::quantise_rows{out});
+  matmul(exec, a, a, view<std::int8_t, 2>(small, dims<2>(4, 4)), {}, epilogue::quantise{2});
+}
+
 void use_linalg(float const* in, bf16 const* half, float* out) {
   static std::int8_t const bytes[16] = {};
   static std::uint8_t const levels[16] = {};
@@ -69,4 +86,6 @@ void use_linalg(float const* in, bf16 const* half, float* out) {
   reference_executor exec;
   view<float const, 2> const a(in, dims<2>(4, 4));
   linalg::tile_matmul(exec, a, a, view<float, 2>(out, dims<2>(4, 4)));
+  multiply_fused<reference_executor>(a, out);
+  multiply_fused<serial_executor>(a, out);
 }

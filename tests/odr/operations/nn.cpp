@@ -9,6 +9,7 @@
 #include <heddle/nn/cross_entropy.hpp>
 #include <heddle/nn/elementwise.hpp>
 #include <heddle/nn/embedding.hpp>
+#include <heddle/nn/from_statistics.hpp>
 #include <heddle/nn/layer_norm.hpp>
 #include <heddle/nn/linear_cross_entropy.hpp>
 #include <heddle/nn/quantise.hpp>
@@ -56,6 +57,10 @@ void use_nn(float* memory, std::int32_t const* numbers, std::int64_t* count) {
   nn::quantise_rows(exec, x, small, w);
   nn::dequantise_rows(exec, small, w, y);
   nn::rms_norm_quantise(exec, x, v, small, w, w);
+  nn::layer_norm_quantise(exec, x, v, v, small, w, w, w);
+  nn::rms_norm_from_sums(exec, x, v, w, y, w);
+  nn::layer_norm_from_sums(exec, x, v, v, w, w, y, w, w);
+  nn::quantise_rows_from_peaks(exec, x, w, small, w);
   nn::rope(exec, x, y, {.heads = 1, .head_size = 4, .tokens = 4});
   nn::softmax(exec, x, y);
   nn::softmax_backward(exec, y, x, y);

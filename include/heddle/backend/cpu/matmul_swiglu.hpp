@@ -49,6 +49,17 @@ struct kernel<matmul_swiglu_fn, cpu_tag> {
   static HEDDLE_FN void run(E& exec, X const& x, W const& w, Y const& y, matmul_options const& options) {
     using out = typename Y::value_type;
     using number = product_number_t<typename X::value_type, out>;
+    observed_span<E> const scope(exec, [&]() -> span {
+      index_t bytes = element_bytes(x, y);
+      if constexpr (any_view<W>)
+        bytes += element_bytes(w);
+      else
+        bytes += w.bytes();
+      return {.operation = "matmul_swiglu.product",
+              .shape = {y.extent(0), y.extent(1), x.extent(1)},
+              .bytes = bytes,
+              .flops = (4 * x.extent(1) + swiglu_value::flops) * y.size()};
+    });
     // The product is never in memory: a view for its extents alone.
     view<number, 3> const sums(nullptr, dims<3>(1, y.extent(0), 2 * y.extent(1)), 0, 0, 1);
     cpu::detail::swiglu_store<out> const store{y.data(), y.stride(0), y.stride(1)};
