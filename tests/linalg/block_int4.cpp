@@ -88,6 +88,9 @@ TEST_CASE("codes of four bits: what an element is", "[linalg]") {
   REQUIRE(b.bytes() == 4 + 2 * 4);
   REQUIRE(z.bytes() == 4 + 2 * 5);
   REQUIRE_THROWS_AS(block_int4<>(codes, scales, 3, 2, 16), contract_error);
+  REQUIRE_THROWS_AS(block_int4<>(nullptr, scales, 3, 2, 32), contract_error);
+  REQUIRE_THROWS_AS(block_int4<>(codes, nullptr, 3, 2, 32), contract_error);
+  REQUIRE_THROWS_AS(block_int4<>(codes, scales, index_t{1} << 40, index_t{1} << 40, 32), contract_error);
 }
 
 using code_cases = std::tuple<test::reference_case, test::serial_case, test::threads_case<2>, test::queued_serial_case>;

@@ -130,17 +130,35 @@ TEMPLATE_LIST_TEST_CASE("epilogue: a number and a gate as factors", "[linalg]", 
 TEMPLATE_LIST_TEST_CASE("epilogue: chains are written with bars", "[linalg]", test::executor_cases) {
   TestType setup;
   std::vector<float> const b = test::random_floats(70, 5, 1), r = test::random_floats(30 * 80, 6, 1);
+  test::product_problem const p{1, 30, 70, 9};
   // begin epilogue_chain
   view<float const, 1> const biases(b.data(), dims<1>(70));
-  view<float const, 2> const inputs(r.data(), dims<2>(30, 80));
+  view<float const, 2> const inputs(r.data(), dims<2>(30, 70), 80, 1);
   auto const chain = epilogue::bias(biases) | epilogue::gelu | epilogue::residual(inputs);
   // end epilogue_chain
-  require_applied(setup.exec, chain, [&](float x, index_t row, index_t col) {
-    return gelu_tanh_value{}(x + b[static_cast<std::size_t>(col)]) + r[static_cast<std::size_t>(row * 80 + col)];
-  });
+  std::vector<float> want = test::defined_product<float, float>(p);
+  for (index_t i = 0; i < p.m * p.n; ++i) {
+    float& x = want[static_cast<std::size_t>(i)];
+    x = gelu_tanh_value{}(x + b[static_cast<std::size_t>(i % 70)]) + r[static_cast<std::size_t>(i / 70 * 80 + i % 70)];
+  }
+  REQUIRE(test::same_bits(test::product_of<float, float>(setup.exec, p, chain), want));
   auto const twice = [](auto const& x, index_t, index_t, index_t) HEDDLE_LAMBDA { return x + x; };
-  require_applied(setup.exec, twice | epilogue::bias(b.data()) | epilogue::gate(inputs),
+  require_applied(setup.exec, twice | epilogue::bias(b.data()) | epilogue::multiply_gate<float>{r.data(), 80},
                   [&](float x, index_t row, index_t col) {
                     return mul(x + x + b[static_cast<std::size_t>(col)], r[static_cast<std::size_t>(row * 80 + col)]);
                   });
+}
+
+TEST_CASE("epilogues refuse views of other extents than c", "[linalg]") {
+  reference_executor exec;
+  std::vector<float> const x(20, 1), narrow(3, 1);
+  std::vector<float> y(20, -1);
+  view<float const, 2> const a(x.data(), dims<2>(4, 4)), other(x.data(), dims<2>(4, 5));
+  view<float, 2> const c(y.data(), dims<2>(4, 4));
+  view<float const, 1> const bias(narrow.data(), dims<1>(3));
+  REQUIRE_THROWS_AS(matmul(exec, a, a, c, {}, epilogue::bias(bias)), contract_error);
+  REQUIRE_THROWS_AS(matmul(exec, a, a, c, {}, epilogue::residual(other)), contract_error);
+  REQUIRE_THROWS_AS(matmul(exec, a, a, c, {}, epilogue::gate(transpose(transpose(other)))), contract_error);
+  REQUIRE_THROWS_AS(matmul(exec, a, a, c, {}, epilogue::scale{2} | epilogue::bias(bias)), contract_error);
+  REQUIRE(y == std::vector<float>(20, -1));
 }

@@ -125,4 +125,6 @@ TEST_CASE("packed operands refuse extents, memory and options that do not fit", 
   REQUIRE_THROWS_AS(matmul(exec, x, packed, z, {.strict = true}), contract_error);
   REQUIRE_THROWS_AS(matmul(exec, slice(x, 1, 0, 2), packed, z), contract_error);
   REQUIRE_THROWS_AS(matmul(exec, x, packed, slice(z, 1, 0, 3)), contract_error);
+  view<float, 2> const over(reinterpret_cast<float*>(all.data()), dims<2>(2, 4));
+  REQUIRE_THROWS_AS(matmul(exec, x, packed, over), contract_error);
 }

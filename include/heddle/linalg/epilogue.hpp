@@ -62,6 +62,12 @@ HEDDLE_TILE V stored_number(V const& value) {
   }
 }
 
+/// Lets an epilogue that knows the sizes of what it reads compare them with those of c.
+template <class Epilogue>
+HEDDLE_FN void check_epilogue(Epilogue const& epilogue, index_t rows, index_t columns) {
+  if constexpr (requires { epilogue.check(rows, columns); }) epilogue.check(rows, columns);
+}
+
 }  // namespace linalg::detail
 
 namespace epilogue {
@@ -81,6 +87,11 @@ HEDDLE_TILE V load_like(V const&, T const* from, index_t n) {
 template <class T>
 struct add_bias {
   T const* bias;
+  index_t size = -1;  ///< elements behind `bias`, or -1: as many as c has columns
+
+  HEDDLE_FN void check(index_t, index_t columns) const {
+    HEDDLE_EXPECTS(size == -1 || size == columns, "a bias has one element per column of c", size, columns);
+  }
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t, index_t col, index_t n) const {
     return value + load_like(value, bias + col, n);
@@ -94,6 +105,12 @@ template <class T>
 struct add_residual {
   T const* data;
   index_t row_stride;
+  index_t rows = -1, columns = -1;  ///< of the matrix, or -1: those of c
+
+  HEDDLE_FN void check(index_t m, index_t n) const {
+    HEDDLE_EXPECTS((rows == -1 && columns == -1) || (rows == m && columns == n),
+                   "a matrix that an epilogue reads has the rows and columns of c", rows, columns, m, n);
+  }
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
     return value + load_like(value, data + row * row_stride + col, n);
@@ -107,6 +124,12 @@ template <class T>
 struct multiply_gate {
   T const* data;
   index_t row_stride;
+  index_t rows = -1, columns = -1;  ///< of the matrix, or -1: those of c
+
+  HEDDLE_FN void check(index_t m, index_t n) const {
+    HEDDLE_EXPECTS((rows == -1 && columns == -1) || (rows == m && columns == n),
+                   "a matrix that an epilogue reads has the rows and columns of c", rows, columns, m, n);
+  }
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
     return mul(value, load_like(value, data + row * row_stride + col, n));
@@ -129,6 +152,11 @@ template <class First, class Second>
 struct then {
   First first;
   Second second;
+
+  HEDDLE_FN void check(index_t rows, index_t columns) const {
+    linalg::detail::check_epilogue(first, rows, columns);
+    linalg::detail::check_epilogue(second, rows, columns);
+  }
   template <class V>
   HEDDLE_TILE V operator()(V const& value, index_t row, index_t col, index_t n) const {
     return second(first(value, row, col, n), row, col, n);
@@ -152,25 +180,25 @@ activation(F) -> activation<F>;
 /// Epilogues by short names, for chains: `bias(b) | gelu | residual(x)`.
 template <class T>
 HEDDLE_FN add_bias<std::remove_const_t<T>> bias(T* from) {
-  return {from};
+  return {from, -1};
 }
 /// Pre: columns are adjacent.
 template <vector_view V>
 HEDDLE_FN add_bias<typename V::value_type> bias(V const& v) {
   HEDDLE_EXPECTS(v.stride(0) == 1 || v.extent(0) <= 1, "a bias has adjacent elements", v.stride(0));
-  return {v.data()};
+  return {v.data(), v.extent(0)};
 }
 /// Pre: columns are adjacent.
 template <matrix_view V>
 HEDDLE_FN add_residual<typename V::value_type> residual(V const& v) {
   HEDDLE_EXPECTS(v.stride(1) == 1 || v.extent(1) <= 1, "a residual has adjacent columns", v.stride(1));
-  return {v.data(), v.stride(0)};
+  return {v.data(), v.stride(0), v.extent(0), v.extent(1)};
 }
 /// Pre: columns are adjacent.
 template <matrix_view V>
 HEDDLE_FN multiply_gate<typename V::value_type> gate(V const& v) {
   HEDDLE_EXPECTS(v.stride(1) == 1 || v.extent(1) <= 1, "a gate has adjacent columns", v.stride(1));
-  return {v.data(), v.stride(0)};
+  return {v.data(), v.stride(0), v.extent(0), v.extent(1)};
 }
 
 /// The first, then the second; one of them is an epilogue of the library, so that `|` is found.

@@ -63,6 +63,7 @@ struct grouped_matmul_fn {
     HEDDLE_EXPECTS(a.extent(1) == b.extent(1), "grouped_matmul: the columns of a must be the rows of b", a.extent(1),
                    b.extent(1));
     linalg::detail::check_grouped(offsets.extent(0), b.extent(0), a, b, c);
+    linalg::detail::check_epilogue(epilogue, c.extent(0), c.extent(1));
     observed_span<E> const scope(exec, [&]() -> span {
       return {.operation = "grouped_matmul",
               .shape = {b.extent(0), c.extent(0), c.extent(1), a.extent(1)},

@@ -107,8 +107,13 @@ struct matmul_fn {
     auto const rows = as_batch<typename A::value_type const>(a);
     auto const to = as_batch<typename C::element_type>(c);
     HEDDLE_EXPECTS(!linalg::detail::surely_overlap(rows, to), "matmul: c must not overlap a");
+    if constexpr (requires { b.data(); })
+      HEDDLE_EXPECTS(!linalg::detail::surely_overlap(
+                         view<std::byte const, 1>(reinterpret_cast<std::byte const*>(b.data()), dims<1>(b.bytes())), to),
+                     "matmul: c must not overlap b");
     HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1));
     check_factors<C>(options);
+    linalg::detail::check_epilogue(epilogue, c.extent(0), c.extent(1));
     observed_span<E> const scope(exec, [&] {
       return span{.operation = "matmul",
                   .shape = {1, c.extent(0), c.extent(1), a.extent(1)},
@@ -132,6 +137,7 @@ struct matmul_fn {
                    b.extent(1));
     check_overlap(a, b, c);
     check_factors<C>(options);
+    linalg::detail::check_epilogue(epilogue, c.extent(1), c.extent(2));
     observed_span<E> const scope(exec, [&] { return span_of(a, b, c); });
     if (c.size() != 0) run_kernel<matmul_fn>(exec, a, b, c, options, epilogue);
   }

@@ -25,6 +25,7 @@ struct matmul_row_statistics_fn {
         std::is_same_v<typename V::value_type, product_number_t<typename A::value_type, typename C::value_type>>,
         "matmul_row_statistics: statistics have the type of the sums");
     linalg::detail::check_statistics(to, c.extent(0));
+    linalg::detail::check_epilogue(epilogue, c.extent(0), c.extent(1));
     // The product and the combination have the figures.
     observed_span<E> const scope(exec, [&]() -> span {
       return {.operation = "matmul_row_statistics", .shape = {c.extent(0), c.extent(1), a.extent(1)}};

@@ -120,15 +120,6 @@ struct quantise_from_peaks_program : tile::over_rows {
   }
 };
 
-template <class X, class Y, class W, class... S>
-HEDDLE_FN void check_from_sums(X const& x, Y const& y, W const& weight, S const&... per_row) {
-  HEDDLE_EXPECTS(
-      x.extents() == y.extents() && weight.extent(0) == x.extent(1) && (... && (per_row.extent(0) == x.extent(0))),
-      "a norm from sums: y as x, one weight per column, one number of each kind per row", x.extent(0), x.extent(1),
-      y.extent(0), y.extent(1), weight.extent(0));
-  HEDDLE_EXPECTS(x.extent(0) == 0 || x.extent(1) > 0, "a norm: a row needs an element", x.extent(1));
-}
-
 }  // namespace detail
 
 /// RMS norm of rows whose sums of squares are known: y = x rstd weight, rstd = 1 / sqrt(sum_squares / width + epsilon).
@@ -142,14 +133,23 @@ struct rms_norm_from_sums_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, T const& sum_squares, Y const& y, S const& rstd,
                             double epsilon = 1e-5) const {
     using norm = detail::rms_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
-    detail::check_from_sums(x, y, weight, sum_squares, rstd);
+    char const* const name = "rms_norm_from_sums";
+    detail::expect_shape(name, x, y);
+    detail::expect_per_column(name, x, weight);
+    detail::expect_per_row(name, x, sum_squares, rstd);
+    detail::expect_elements(name, x);
+    auto const eps = detail::norm_epsilon<typename norm::value>(name, epsilon);
+    expect_apart_or_same(name, y, x);
+    expect_apart(name, y, weight, sum_squares, rstd);
+    expect_apart_or_same(name, rstd, sum_squares);
+    expect_apart(name, rstd, x, weight);
     if (x.extent(0) == 0) return;
     tile::run(exec, detail::rms_norm_from_sums_program<norm>{{{x.extent(0)},
                                                               canonical_input(x),
                                                               canonical_input(weight),
                                                               canonical(y),
                                                               canonical(rstd),
-                                                              static_cast<typename norm::value>(epsilon)},
+                                                              eps},
                                                              canonical_input(sum_squares)});
   }
 };
@@ -167,8 +167,16 @@ struct layer_norm_from_sums_fn {
   HEDDLE_FN void operator()(E& exec, X const& x, W const& weight, W const& bias, T const& sum, T const& sum_squares,
                             Y const& y, S const& mean, S const& rstd, double epsilon = 1e-5) const {
     using norm = detail::layer_norm_program<typename X::value_type, typename W::value_type, typename Y::value_type>;
-    detail::check_from_sums(x, y, weight, sum, sum_squares, mean, rstd);
-    HEDDLE_EXPECTS(bias.extent(0) == x.extent(1), "layer_norm_from_sums: one bias per column", bias.extent(0));
+    char const* const name = "layer_norm_from_sums";
+    detail::expect_shape(name, x, y);
+    detail::expect_per_column(name, x, weight, bias);
+    detail::expect_per_row(name, x, sum, sum_squares, mean, rstd);
+    detail::expect_elements(name, x);
+    auto const eps = detail::norm_epsilon<typename norm::value>(name, epsilon);
+    expect_apart_or_same(name, y, x);
+    expect_apart(name, y, weight, bias, sum, sum_squares, mean, rstd);
+    expect_apart(name, mean, x, weight, bias, sum, sum_squares, rstd);
+    expect_apart(name, rstd, x, weight, bias, sum, sum_squares);
     if (x.extent(0) == 0) return;
     tile::run(exec, detail::layer_norm_from_sums_program<norm>{{{x.extent(0)},
                                                                 canonical_input(x),
@@ -177,7 +185,7 @@ struct layer_norm_from_sums_fn {
                                                                 canonical(y),
                                                                 canonical(mean),
                                                                 canonical(rstd),
-                                                                static_cast<typename norm::value>(epsilon)},
+                                                                eps},
                                                                canonical_input(sum),
                                                                canonical_input(sum_squares)});
   }
@@ -195,7 +203,10 @@ struct quantise_rows_from_peaks_fn {
                      std::same_as<typename S::value_type, float>&& std::same_as<typename P::value_type, float>)
   HEDDLE_FN void operator()(E& exec, X const& x, P const& max_abs, Q const& q, S const& scale) const {
     detail::check_quantise(x, q, scale);
-    HEDDLE_EXPECTS(max_abs.extent(0) == x.extent(0), "quantise_rows_from_peaks: one size per row", max_abs.extent(0));
+    char const* const name = "quantise_rows_from_peaks";
+    detail::expect_per_row(name, x, max_abs);
+    expect_apart(name, q, x, max_abs, scale);
+    expect_apart(name, scale, x, max_abs);
     if (x.extent(0) == 0) return;
     tile::run(exec, detail::quantise_from_peaks_program<typename X::value_type, typename Q::value_type>{
                         {x.extent(0)}, canonical_input(x), canonical(q), canonical_input(max_abs), canonical(scale)});
