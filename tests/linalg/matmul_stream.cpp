@@ -42,7 +42,8 @@ TEST_CASE("streamed products of every width have the bits of the definition", "[
   threads_executor exec(2);
   for (index_t place = 0; place < 14; place += test::stride)
     for (int const which : {0, 2})
-      test::require_defined_bits<float, float>(exec, test::transposed({1, sizes[place][0], sizes[place][1], sizes[place][2]}, which));
+      test::require_defined_bits<float, float>(
+          exec, test::transposed({1, sizes[place][0], sizes[place][1], sizes[place][2]}, which));
 }
 
 TEST_CASE("streamed products of several bands have the bits of the definition", "[linalg]") {

@@ -284,7 +284,8 @@ HEDDLE_FN void submit_panels(E& exec, I const& in, O const& out, row_bands const
   // A long k goes by in narrow blocks, which leave the packed rows their part of the L2 cache; under a short one all of
   // these are few, and what is read of a line of b is long.
   bool const short_k = in.chains().longest() <= panel_steps;
-  index_t const steps = short_k ? panel_steps / 4 : panel_steps / 2, at_once = short_k ? 8 : 2, all = round_up(in.n, nr);
+  index_t const steps = short_k ? panel_steps / 4 : panel_steps / 2, at_once = short_k ? 8 : 2;
+  index_t const all = round_up(in.n, nr);
   index_t const strip = all < at_once * nr ? all : at_once * nr;
   index_t const rows_size = round_up(mr * in.k + beyond, beyond), pieces = in.chains().count();
   index_t const sums_size = tree_slots(pieces, 0, pieces) * tiles * mr * strip;
