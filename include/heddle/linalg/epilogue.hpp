@@ -48,6 +48,13 @@ template <class F>
   requires(F::stores_itself)
 inline constexpr bool stores_itself<F> = true;
 
+/// Registers of one row that an epilogue is handed together (`registers_at_once`).
+template <class F>
+inline constexpr int registers_at_once = 1;
+template <class F>
+  requires(F::registers_at_once > 1)
+inline constexpr int registers_at_once<F> = F::registers_at_once;
+
 /// A number as it is converted to C: for bytes, whole, between -127 and 127; NaN is 0.
 template <class C, class V>
 HEDDLE_TILE V stored_number(V const& value) {

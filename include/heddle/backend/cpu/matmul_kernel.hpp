@@ -206,13 +206,19 @@ struct store_body {
                               index_t const& row, index_t const& rows, index_t const& col,
                               index_t const& columns) const {
     constexpr int lanes = Isa::template lanes<typename O::number>;
-    using V = vec<typename O::number, lanes, lanes>;
+    constexpr int step = lanes * linalg::detail::registers_at_once<decltype(O::epilogue)>;
+    using V = vec<typename O::number, step, lanes>;
     bool const by_vector = out.c_column == 1 && !out.swapped;
     for (index_t r = 0; r < rows; ++r) {
       auto const* const line = sums + r * pitch;
       if (by_vector) {
-        for (index_t c = 0; c < columns; c += lanes)
-          finish(out, V::load(line + c), row + r, col + c, columns - c < lanes ? columns - c : index_t{lanes});
+        for (index_t c = 0; c < columns; c += step) {
+          index_t const n = columns - c < step ? columns - c : index_t{step};
+          if constexpr (step == lanes)
+            finish(out, V::load(line + c), row + r, col + c, n);
+          else
+            finish(out, V::load(line + c, n), row + r, col + c, n);
+        }
         continue;
       }
       for (index_t c = 0; c < columns; ++c)

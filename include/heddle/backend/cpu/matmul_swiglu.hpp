@@ -16,6 +16,7 @@ template <class Y>
 struct swiglu_store {
   static constexpr bool takes_rows = true;
   static constexpr bool stores_itself = true;
+  static constexpr int registers_at_once = 2;
 
   Y* y;
   index_t row_stride, column_stride;
@@ -28,14 +29,44 @@ struct swiglu_store {
 
   /// Pre: col and n are even: registers and the columns of w are.
   template <class V>
-  HEDDLE_TILE void store(V const& value, index_t row, index_t col, index_t n) const {
+  HEDDLE_SHIM void store(V const& value, index_t row, index_t col, index_t n) const {
     if constexpr (is_vec<V>) {
-      V gate = V::zero(), up = V::zero();
-      for (int i = 0; i < V::width / 2; ++i) gate.lane[i] = value.lane[2 * i], up.lane[i] = value.lane[2 * i + 1];
-      V const both = linalg::detail::stored_swiglu<Y>{}(gate, up);
+      constexpr int half = V::width / 2;
+      using H = vec<lane_t<V>, half, (half < V::register_lanes ? half : V::register_lanes)>;
+      H gate, up;
+      take_turns(value, gate, up);
+      H both = linalg::detail::stored_swiglu<Y>{}(gate, up);
+      in_order<V>(both);
       Y* const to = y + row * row_stride + col / 2 * column_stride;
       if (column_stride == 1) return store_as(to, both, n / 2);
       for (index_t i = 0; i < n / 2; ++i) to[i * column_stride] = static_cast<Y>(both.lane[i]);
+    }
+  }
+
+ private:
+  // Two registers of four bytes a lane: each four lanes of the results are two pairs of the first register, then two of
+  // the second.
+  template <class V>
+  static constexpr bool by_shuffles = sizeof(lane_t<V>) == 4 && V::width ==
+                                                                    2 * V::register_lanes&& V::register_lanes >= 4;
+
+  template <class V, class H>
+  static HEDDLE_SHIM void take_turns(V const& value, H& gate, H& up) {
+    if constexpr (by_shuffles<V>) {
+      H const a = H::load(value.lane), b = H::load(value.lane + H::width);
+      gate = heddle::detail::apply<heddle::detail::every_other_op<false>, H>(a, b);
+      up = heddle::detail::apply<heddle::detail::every_other_op<true>, H>(a, b);
+    } else {
+      for (int i = 0; i < H::width; ++i) gate.lane[i] = value.lane[2 * i], up.lane[i] = value.lane[2 * i + 1];
+    }
+  }
+  template <class V, class H>
+  static HEDDLE_SHIM void in_order(H& v) {
+    if constexpr (by_shuffles<V>) {
+      using raw = heddle::detail::registers::raw<double, H::width / 2>;
+      raw& pairs = *reinterpret_cast<raw*>(v.lane);
+      if constexpr (H::width == 16) pairs = __builtin_shufflevector(pairs, pairs, 0, 2, 4, 6, 1, 3, 5, 7);
+      if constexpr (H::width == 8) pairs = __builtin_shufflevector(pairs, pairs, 0, 2, 1, 3);
     }
   }
 };

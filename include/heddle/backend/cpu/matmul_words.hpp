@@ -270,17 +270,19 @@ struct word_store_body {
   HEDDLE_SHIM void operator()(Isa, O const& out, S const* const& sums, index_t const& pitch, index_t const& row,
                               index_t const& rows, index_t const& col, index_t const& columns) const {
     using number = typename O::number;
-    constexpr int lanes = Isa::template lanes<number>;
-    using V = vec<number, lanes, lanes>;
+    constexpr int step = Isa::template lanes<number> * linalg::detail::registers_at_once<decltype(O::epilogue)>;
+    using V = vec<number, step, Isa::template lanes<number>>;
     bool const by_vector = out.c_column == 1 && !out.swapped;
     for (index_t r = 0; r < rows; ++r) {
       S const* const line = sums + r * pitch;
-      for (index_t c = 0; c < columns; c += by_vector ? lanes : 1)
+      for (index_t c = 0; c < columns; c += by_vector ? step : 1) {
+        index_t const n = columns - c < step ? columns - c : index_t{step};
         if (by_vector)
-          finish(out, load_as<V>(line + c), row + r, col + c, columns - c < lanes ? columns - c : index_t{lanes});
+          finish(out, step == V::register_lanes ? load_as<V>(line + c) : load_as<V>(line + c, n), row + r, col + c, n);
         else
           finish_one(out, static_cast<number>(line[c]), out.swapped ? col + c : row + r,
                      out.swapped ? row + r : col + c);
+      }
     }
   }
 };
