@@ -27,7 +27,7 @@ class block_int4 {
       : codes_(codes), scales_(scales), zeros_(zeros), k_(k), n_(n), block_(block) {
     HEDDLE_EXPECTS(block == 32 || block == 64 || block == 128, "block_int4: blocks have 32, 64 or 128 steps", block);
     HEDDLE_EXPECTS(k >= 0 && n >= 0, "block_int4: extents are not negative", k, n);
-    HEDDLE_EXPECTS((codes && scales) || checked_product(k, n) == 0, "block_int4: codes and scales are there", k, n);
+    HEDDLE_EXPECTS(checked_product(k, n) == 0 || (codes && scales), "block_int4: codes and scales are there", k, n);
   }
 
   HEDDLE_FN index_t extent(int d) const noexcept { return d == 0 ? k_ : n_; }

@@ -160,7 +160,8 @@ inline constexpr rms_norm_from_sums_fn rms_norm_from_sums{};
 /// Shapes: x, y [rows, width], weight, bias [width], sum, sum_squares, mean, rstd [rows]. Types, Pre: as layer_norm.
 /// Complexity: one pass. Sync: submits. Determinism: the same bits on every backend. Numerics: the variance carries an
 /// error of about u log2(width) (variance + mean^2), where layer_norm has none of mean^2: for rows whose mean is far
-/// above their spread, take layer_norm. y may be x (in place). Memory: two numbers per row of a tile.
+/// above their spread, take layer_norm. y may be x, mean sum and rstd sum_squares (in place). Memory: two numbers per
+/// row of a tile.
 struct layer_norm_from_sums_fn {
   template <executor E, matrix_view X, vector_view W, vector_view T, matrix_view Y, vector_view S>
     requires(writable_view<Y>&& writable_view<S>)
@@ -175,8 +176,10 @@ struct layer_norm_from_sums_fn {
     auto const eps = detail::norm_epsilon<typename norm::value>(name, epsilon);
     expect_apart_or_same(name, y, x);
     expect_apart(name, y, weight, bias, sum, sum_squares, mean, rstd);
-    expect_apart(name, mean, x, weight, bias, sum, sum_squares, rstd);
-    expect_apart(name, rstd, x, weight, bias, sum, sum_squares);
+    expect_apart_or_same(name, mean, sum);
+    expect_apart_or_same(name, rstd, sum_squares);
+    expect_apart(name, mean, x, weight, bias, sum_squares, rstd);
+    expect_apart(name, rstd, x, weight, bias, sum);
     if (x.extent(0) == 0) return;
     tile::run(exec, detail::layer_norm_from_sums_program<norm>{{{x.extent(0)},
                                                                 canonical_input(x),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <heddle/attention/detail/rows.hpp>
 #include <heddle/backend/cpu/detail/lane_product.hpp>
 #include <heddle/backend/cpu/matmul_pack.hpp>
 #include <heddle/core/bf16.hpp>
