@@ -4,11 +4,17 @@
 # Lines `measure {...}` go to docs/benchmarks.jsonl, from which cmake/checks/benchmarks.py makes docs/benchmarks.md.
 #
 # Settings, given before -P: -DONLY=exact (bits, bytes and counts only; leaves docs/evidence.md alone and also fails
-# where a goal is missed), -DCXX=<compiler>, -DJOBS=<n>.
+# where a goal is missed), -DCXX=<compiler>, -DJOBS=<n>, -DRESUME=ON (programs that a run of the same commit finished
+# are not run again: for a run that was interrupted).
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/tools.cmake)
 
 set(build ${root}/build/evidence)
+execute_process(COMMAND git -C ${root} describe --always --dirty OUTPUT_VARIABLE commit ERROR_QUIET
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(NOT commit)
+  set(commit "no repository")
+endif()
 file(STRINGS ${root}/cmake/evidence_ids.txt lines REGEX "^[^#]")
 
 # build_programs(<target>...): all programs in release, into `build`.
@@ -47,9 +53,19 @@ function(run_program program)
     elseif(NOT program STREQUAL "python3")
       file(GLOB_RECURSE program ${build}/examples/${program} ${build}/benchmarks/${program})
     endif()
-    execute_process(COMMAND ${program} ${ARGN} WORKING_DIRECTORY ${root} RESULT_VARIABLE status
-                    OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)
-    if(NOT status EQUAL 0)
+    string(MAKE_C_IDENTIFIER "${commit} ${ARGV}" kept)
+    set(kept ${build}/output/${kept}.txt)
+    if(RESUME AND EXISTS ${kept} AND NOT commit MATCHES "dirty")
+      file(READ ${kept} output)
+      set(status 0)
+      say("${ARGV}: finished before")
+    else()
+      execute_process(COMMAND ${program} ${ARGN} WORKING_DIRECTORY ${root} RESULT_VARIABLE status TIMEOUT 1500
+                      OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)
+    endif()
+    if(status EQUAL 0)
+      file(WRITE ${kept} "${output}")
+    else()
       say("FAILED (${status}): ${program} ${ARGN}")
       string(JOIN " " command ${ARGV})
       list(APPEND broken "${command}")
@@ -221,11 +237,6 @@ if(NOT ONLY)
   execute_process(COMMAND ${compiler} --version OUTPUT_VARIABLE version)
   string(REGEX REPLACE "\n.*" "" version "${version}")
   string(REGEX REPLACE "^[0-9]+ core " "" processor "${processor}")
-  execute_process(COMMAND git -C ${root} describe --always --dirty OUTPUT_VARIABLE commit ERROR_QUIET
-                  OUTPUT_STRIP_TRAILING_WHITESPACE)
-  if(NOT commit)
-    set(commit "no repository")
-  endif()
   file(WRITE ${root}/docs/evidence.md "# Evidence
 
 Written by `cmake -P cmake/evidence.cmake`, which builds the programs of the last column in release, runs them one after
