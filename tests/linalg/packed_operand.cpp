@@ -21,11 +21,7 @@ void require_bits_of_the_view(Executor& exec, index_t m, index_t n, index_t k, b
   test::matrices<A> a(1, m, k);
   test::matrices<T> b(1, k, n, layout);
   test::matrices<C> c(1, m, n), d(1, m, n);
-  double const low = std::is_unsigned_v<A> ? 0 : -100;  // no negative number is a byte
-  for (index_t i = 0; i < m * k; ++i)
-    a.view()(0, i / k, i % k) = static_cast<A>(static_cast<float>(test::random_value(1, i, low, 100)));
-  for (index_t i = 0; i < k * n; ++i)
-    b.view()(0, i / n, i % n) = static_cast<T>(static_cast<float>(test::random_value(2, i, -100, 100)));
+  a.levels(1), b.levels(2);
   auto const whole = [](auto const& v) { return select(v, 0, 0); };
   auto memory = memory_for<T>(exec, k, n);
   packed_operand<T> const packed = pack(exec, whole(b.input()), memory.view());

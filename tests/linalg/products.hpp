@@ -50,6 +50,11 @@ class matrices {
     fill_random(view(), seed);
     return *this;
   }
+  /// Numbers up to 100, of either sign where T has one.
+  matrices& levels(std::uint64_t seed) {
+    fill_random(view(), seed, std::is_unsigned_v<T> ? 0 : -100, 100);
+    return *this;
+  }
 
   /// The elements in row-major order.
   std::vector<T> values() {
