@@ -27,7 +27,11 @@ PICTURES = "docs/pictures/bench_"
 BENCHES = {
     "linalg_matmul": ("Products in fp32", "Square sizes, layers of GPT-2 and Llama, and products short in one extent. "
                       "The ceiling is that of fused multiply-adds in registers; the peer is the fastest right library "
-                      "of the machine at its fastest core. `nt`, `tn`, `tt`: which operands lie transposed.",
+                      "of the machine at its fastest core. `nt`, `tn`, `tt`: which operands lie transposed. "
+                      "Rows, columns and depth: GPT-2 qkv 256, 2304, 768; proj 256, 768, 768; fc 256, 3072, 768; "
+                      "out 256, 768, 3072; head 64, 50304, 768; Llama qo 128, 4096, 4096; up 128, 11008, 4096; down "
+                      "128, 4096, 11008; tall64 4096, 64, 64; tall32 16384, 32, 256; long_k 64, 64, 4096; thin_k 2048, "
+                      "2048, 16.",
                       ("ratio", "rate")),
     "linalg_matmul_types": ("Products of bf16 and of bytes", "bf16 into float, beside oneDNN and beside our own float; "
                             "bytes into 32-bit integers. One thread.", ("ratio", "rate")),
