@@ -89,4 +89,15 @@ TEST_CASE("a segmented sort refuses what doesn't fit", "[algorithm]") {
   REQUIRE_THROWS_AS(segmented_sort(exec, input(keys), input(right), output(few)), contract_error);
   REQUIRE_THROWS_AS(segmented_sort_pairs(exec, input(keys), input(right), output(keys), input(few), output(few)),
                     contract_error);
+  // Pairs go by their old places, so nothing may be sorted where it stands.
+  std::vector<int> values(4), moved(4);
+  REQUIRE_THROWS_AS(segmented_sort_pairs(exec, input(keys), input(right), output(keys), input(values), output(moved)),
+                    contract_error);
+  REQUIRE_THROWS_AS(segmented_sort_pairs(exec, input(keys), input(right), output(moved), input(values), output(values)),
+                    contract_error);
+  REQUIRE_THROWS_AS(segmented_sort_pairs(exec, input(keys), input(right), output(moved), input(values), output(moved)),
+                    contract_error);
+  view<int, 1> const ahead(values.data() + 1, dims<1>(3)), behind(values.data(), dims<1>(3));
+  std::vector<index_t> const three = {0, 3};
+  REQUIRE_THROWS_AS(segmented_sort(exec, behind, input(three), ahead), contract_error);
 }

@@ -117,6 +117,26 @@ TEST_CASE("small and unseen numbers of bf16 give the bits of the plain loops", "
   });
 }
 
+TEST_CASE("bf16: a NaN that the last query alone sees stays in its row", "[attention]") {
+  // A wide tile, and a narrow one that copies rows of values that are no whole vectors.
+  index_t const n = 36;
+  for (index_t dv : {3, 16}) {
+    array<bf16> q(n, 1, 2), k(n, 1, 2), v(n, 1, dv), out(n, 1, dv);
+    array<float> lse(1, n);
+    q.fill(1), k.fill(2);
+    for (bf16& x : v.data) x = bf16(1.0f);
+    v(n - 1) = bf16(__builtin_nanf(""));
+    with_every_isa([&] {
+      serial_executor exec;
+      at::forward(exec, q.rows(), k.rows(), v.rows(), out.rows(), lse.numbers());
+      INFO(dv);
+      for (index_t i = 0; i < n; ++i)
+        for (index_t d = 0; d < dv; ++d)
+          REQUIRE(is_nan(static_cast<float>(out(i, 0, d))) == (i == n - 1 && d == 0));
+    });
+  }
+}
+
 TEST_CASE("biased attention has the bits of the plain loops", "[attention]") {
   check_bits<float>({70, 300, 6, 2, 16, 9}, at::with_bias(at::alibi(6)));
   check_bits<float>({3, 300, 6, 2, 16, 9}, at::with_bias(rough{}));

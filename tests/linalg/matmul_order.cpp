@@ -156,3 +156,20 @@ TEMPLATE_LIST_TEST_CASE("matmul: orders of bf16 are those of the reference", "[l
         }
   }
 }
+
+TEST_CASE("elastic products of bf16: leaves beyond 4096 steps", "[linalg]") {
+  for (index_t const k : {8191, 16500})
+    for (index_t const leaves : {1, 2}) {
+      CAPTURE(k, leaves);
+      matmul_options const options{.order = order_policy::elastic, .leaves = leaves};
+      for (index_t const m : {1, 5}) {
+        test::product_problem p{1, m, 19, k};
+        p.options = options;
+        reference_executor oracle;
+        threads_executor exec(2);
+        REQUIRE(test::same_bits(test::product_of<bf16, float>(exec, p), test::product_of<bf16, float>(oracle, p)));
+        p.options.strict = true;
+        REQUIRE(test::same_bits(test::product_of<bf16, float>(exec, p), test::product_of<bf16, float>(oracle, p)));
+      }
+    }
+}

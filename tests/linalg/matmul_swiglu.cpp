@@ -114,4 +114,6 @@ TEST_CASE("SwiGLU of a product refuses what does not fit", "[linalg]") {
   CHECK_THROWS_AS(matmul_swiglu(exec, a, w, out, {.beta = 1}), contract_error);
   CHECK_THROWS_AS(matmul_swiglu(exec, a, w, view<float, 2>(x, dims<2>(2, 2))), contract_error);
   CHECK_THROWS_AS(interleave_columns(exec, a, odd, view<float, 2>(y, dims<2>(2, 4))), contract_error);
+  CHECK_THROWS_AS(interleave_columns(exec, a, view<float const, 2>(y, dims<2>(2, 2)), view<float, 2>(y, dims<2>(2, 4))),
+                  contract_error);
 }

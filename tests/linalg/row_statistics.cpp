@@ -75,3 +75,13 @@ TEMPLATE_LIST_TEST_CASE("statistics of turned rows, of rows without elements, an
 }
 
 }  // namespace heddle
+
+TEST_CASE("statistics of rows refuse to lie over the matrix or over each other", "[linalg]") {
+  reference_executor exec;
+  std::vector<float> x(8, 1), to(4);
+  view<float, 2> const c(x.data(), dims<2>(2, 4));
+  view<float, 1> const over(x.data(), dims<1>(2)), apart(to.data(), dims<1>(2)), none;
+  CHECK_THROWS_AS(compute_row_statistics(exec, c, row_statistics{over, none, none}), contract_error);
+  CHECK_THROWS_AS(compute_row_statistics(exec, c, row_statistics{apart, apart, none}), contract_error);
+  CHECK_NOTHROW(compute_row_statistics(exec, c, row_statistics{apart, none, none}));
+}

@@ -3,6 +3,7 @@
 
 #include <heddle/algorithm/segmented.hpp>
 #include <heddle/algorithm/sort_by.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/tile/run.hpp>
 
 namespace heddle {
@@ -108,6 +109,8 @@ struct segmented_sort_fn {
     using K = typename Out::value_type;
     index_t const n = keys_in.extent(0);
     HEDDLE_EXPECTS(keys_out.extent(0) == n, "all operands of a sort have one extent", keys_out.extent(0), n);
+    expect_apart_or_same("segmented_sort", keys_out, keys_in);
+    expect_apart("segmented_sort", keys_out, offsets);
     scratch_frame<E> frame(exec);
     view<std::uint32_t, 1> const numbers = detail::numbered_segments(exec, frame, keys_in, offsets);
     view<K, 1> const keys(frame.template take<K>(n), dims<1>(n));
@@ -134,6 +137,8 @@ struct segmented_sort_pairs_fn {
     HEDDLE_EXPECTS(keys_out.extent(0) == n && values_in.extent(0) == n && values_out.extent(0) == n,
                    "all operands of a sort have one extent", keys_out.extent(0), values_in.extent(0),
                    values_out.extent(0), n);
+    expect_apart("segmented_sort_pairs", keys_out, keys_in, values_in, values_out, offsets);
+    expect_apart("segmented_sort_pairs", values_out, keys_in, values_in, offsets);
     scratch_frame<E> frame(exec);
     view<std::uint32_t, 1> const numbers = detail::numbered_segments(exec, frame, keys_in, offsets);
     view<index_t, 1> const at(frame.template take<index_t>(n), dims<1>(n));

@@ -106,11 +106,9 @@ struct matmul_fn {
                    c.extent(0), c.extent(1));
     auto const rows = as_batch<typename A::value_type const>(a);
     auto const to = as_batch<typename C::element_type>(c);
-    HEDDLE_EXPECTS(!linalg::detail::surely_overlap(rows, to), "matmul: c must not overlap a");
-    if constexpr (requires { b.data(); }) {
-      view<std::byte const, 1> const packed(static_cast<std::byte const*>(b.data()), dims<1>(b.bytes()));
-      HEDDLE_EXPECTS(!linalg::detail::surely_overlap(packed, to), "matmul: c must not overlap b");
-    }
+    HEDDLE_EXPECTS(
+        !linalg::detail::surely_overlap(rows, to) && !linalg::detail::surely_overlap(linalg::detail::memory_of(b), to),
+        "matmul: c must not overlap a or b");
     HEDDLE_EXPECTS(c.has_distinct_elements(), "matmul: no element of c may stand twice", c.stride(0), c.stride(1));
     check_factors<C>(options);
     linalg::detail::check_epilogue(epilogue, c.extent(0), c.extent(1));

@@ -24,7 +24,7 @@ struct matmul_row_statistics_fn {
     static_assert(
         std::is_same_v<typename V::value_type, product_number_t<typename A::value_type, typename C::value_type>>,
         "matmul_row_statistics: statistics have the type of the sums");
-    linalg::detail::check_statistics(to, c.extent(0));
+    linalg::detail::check_statistics("matmul_row_statistics", c, to);
     linalg::detail::check_epilogue(epilogue, c.extent(0), c.extent(1));
     // The product and the combination have the figures.
     observed_span<E> const scope(exec, [&]() -> span {

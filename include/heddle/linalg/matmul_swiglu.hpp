@@ -38,6 +38,7 @@ struct interleave_columns_fn {
     HEDDLE_EXPECTS(gate.extents() == up.extents() && w.extent(0) == gate.extent(0) && w.extent(1) == 2 * gate.extent(1),
                    "interleave_columns: w has the columns of both", gate.extent(0), gate.extent(1), up.extent(0),
                    up.extent(1), w.extent(0), w.extent(1));
+    expect_apart("interleave_columns", w, gate, up);
     copy(exec, gate, linalg::detail::every_other_column(w, 0));
     copy(exec, up, linalg::detail::every_other_column(w, 1));
   }
@@ -63,11 +64,7 @@ struct matmul_swiglu_fn {
                    "matmul_swiglu: x [m, k] times w [k, 2 n] gives y [m, n]", x.extent(0), x.extent(1), w.extent(0),
                    w.extent(1), y.extent(0), y.extent(1));
     HEDDLE_EXPECTS(options.beta == 0, "matmul_swiglu: y is written whole, beta is 0", options.beta);
-    HEDDLE_EXPECTS(y.has_distinct_elements(), "matmul_swiglu: no element of y may stand twice", y.stride(0),
-                   y.stride(1));
-    HEDDLE_EXPECTS(!linalg::detail::surely_overlap(x, y), "matmul_swiglu: y must not overlap x");
-    if constexpr (any_view<W>)
-      HEDDLE_EXPECTS(!linalg::detail::surely_overlap(w, y), "matmul_swiglu: y must not overlap w");
+    expect_apart("matmul_swiglu", y, x, linalg::detail::memory_of(w));
     // What the form submits has the figures.
     observed_span<E> const scope(exec, [&]() -> span {
       return {.operation = "matmul_swiglu", .shape = {y.extent(0), y.extent(1), x.extent(1)}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/core/monoid.hpp>
+#include <heddle/core/overlap.hpp>
 #include <heddle/exec/context.hpp>
 #include <heddle/tile/canonical.hpp>
 #include <heddle/tile/run.hpp>
@@ -113,12 +114,17 @@ struct row_statistics_program {
   }
 };
 
-template <class V>
-HEDDLE_FN void check_statistics(row_statistics<V> const& to, index_t rows) {
+/// `c`: the matrix that they are statistics of. Empty views overlap nothing.
+template <class C, class V>
+HEDDLE_FN void check_statistics(char const* operation, C const& c, row_statistics<V> const& to) {
+  index_t const rows = c.extent(0);
   auto const fits = [rows](V const& v) { return v.extent(0) == 0 || v.extent(0) == rows; };
   HEDDLE_EXPECTS(fits(to.sum) && fits(to.sum_squares) && fits(to.max_abs),
                  "row_statistics: one number per row, or an empty view where it is not wanted", rows, to.sum.extent(0),
                  to.sum_squares.extent(0), to.max_abs.extent(0));
+  expect_apart(operation, to.sum, c, to.sum_squares, to.max_abs);
+  expect_apart(operation, to.sum_squares, c, to.max_abs);
+  expect_apart(operation, to.max_abs, c);
 }
 
 /// Submits the combination of parts. `bytes`: what is read.
@@ -145,7 +151,7 @@ struct compute_row_statistics_fn {
     requires(writable_view<V>&&
                  std::same_as<typename V::value_type, linalg::detail::statistics_number_t<typename X::value_type>>)
   HEDDLE_FN void operator()(E& exec, X const& x, row_statistics<V> const& to) const {
-    linalg::detail::check_statistics(to, x.extent(0));
+    linalg::detail::check_statistics("compute_row_statistics", x, to);
     linalg::detail::submit_statistics(exec,
                                       linalg::detail::elements_as_parts<typename X::value_type>{canonical_input(x)}, to,
                                       x.extent(0), x.extent(1), element_bytes(x));

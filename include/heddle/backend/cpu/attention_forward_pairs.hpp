@@ -163,6 +163,7 @@ struct pair_form {
       return;
     }
     bf16* const copy = reinterpret_cast<bf16*>(values);
+    packed = false;  // the copy lies where a wide tile has its words
     for (index_t r = 0; r < here.rows; ++r) {
       bf16 const* const row = w.v.row(here.token + r, here.head);
       for (index_t d = 0; d < room.few_pitch(); ++d)

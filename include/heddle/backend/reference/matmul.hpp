@@ -38,18 +38,25 @@ HEDDLE_FN float pairs_in_order(A const& a, B const& b, part const& steps) {
   return acc;
 }
 
-/// One element of a product: chains in ascending k, joined along the tree.
+/// One element of a product: chains in ascending k, joined along the tree. `again`: a chain that is longer than a
+/// canonical block is cut like a sum of its own.
 template <class Sum, bool Pairs, class A, class B>
-HEDDLE_FN Sum dot_in_order(A const& a, B const& b, linalg::detail::chain_cuts const& cuts, bool strict) {
+HEDDLE_FN Sum dot_in_order(A const& a, B const& b, linalg::detail::chain_cuts const& cuts, bool strict, bool again) {
   if (cuts.k == 0) return Sum{0};
-  return tree_reduce(
-      cuts.count(),
-      [&](index_t p) {
-        if constexpr (Pairs)
-          if (!strict) return pairs_in_order(a, b, cuts.at(p));
-        return chain_in_order<Sum>(a, b, cuts.at(p));
-      },
-      [](Sum x, Sum y) { return add(x, y); });
+  auto const plus = [](Sum x, Sum y) { return add(x, y); };
+  auto const chain = [&](part const& steps) {
+    if constexpr (Pairs)
+      if (!strict) return pairs_in_order(a, b, steps);
+    return chain_in_order<Sum>(a, b, steps);
+  };
+  auto const leaf = [&](index_t p) {
+    part const whole = cuts.at(p);
+    linalg::detail::chain_cuts const within{whole.size, 0};
+    if (!again || within.count() == 1) return chain(whole);
+    auto const piece = [&](index_t i) { return chain({whole.offset + within.at(i).offset, within.at(i).size}); };
+    return tree_reduce(within.count(), piece, plus);
+  };
+  return tree_reduce(cuts.count(), leaf, plus);
 }
 
 }  // namespace detail
@@ -63,8 +70,9 @@ struct kernel<matmul_fn, reference_tag> {
     using element = typename A::value_type;
     using number = product_number_t<element, typename C::value_type>;
     using sum = std::conditional_t<std::is_integral_v<element>, std::int32_t, number>;
-    // Narrow types have no order of their own where none is promised.
-    bool const relaxed = options.order == order_policy::relaxed && !is_plain<A, B>(options.strict);
+    // Narrow types have no order of their own where none is promised, and no chains beyond a canonical block.
+    bool const plain = is_plain<A, B>(options.strict);
+    bool const relaxed = options.order == order_policy::relaxed && !plain;
     linalg::detail::chain_cuts const cuts = relaxed ? matmul_options{}.cuts(a.extent(2)) : options.cuts(a.extent(2));
     exec.for_each_tile(c.extent(0) * c.extent(1), [=, right = reader<element>(b, options.strict)](index_t tile, int) {
       index_t const batch = tile / c.extent(1), row = tile % c.extent(1);
@@ -74,7 +82,7 @@ struct kernel<matmul_fn, reference_tag> {
         if (alpha != 0)
           value = static_cast<number>(detail::dot_in_order<sum, std::is_same_v<element, bf16>>(
               [&](index_t i) { return a(batch, row, i); }, [&](index_t i) { return right(batch, i, col); }, cuts,
-              options.strict));
+              options.strict, !plain));
         if (alpha != 1 && alpha != 0) value = mul(alpha, value);
         if (beta == 1)
           value = add(value, static_cast<number>(c(batch, row, col)));
