@@ -74,8 +74,6 @@ TEMPLATE_LIST_TEST_CASE("statistics of turned rows, of rows without elements, an
                   contract_error);
 }
 
-}  // namespace heddle
-
 TEST_CASE("statistics of rows refuse to lie over the matrix or over each other", "[linalg]") {
   reference_executor exec;
   std::vector<float> x(8, 1), to(4);
@@ -85,3 +83,5 @@ TEST_CASE("statistics of rows refuse to lie over the matrix or over each other",
   CHECK_THROWS_AS(compute_row_statistics(exec, c, row_statistics{apart, apart, none}), contract_error);
   CHECK_NOTHROW(compute_row_statistics(exec, c, row_statistics{apart, none, none}));
 }
+
+}  // namespace heddle
