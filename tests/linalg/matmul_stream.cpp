@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "products.hpp"
 
+#include <iterator>
+
 using namespace heddle;
 
 namespace {
@@ -40,7 +42,7 @@ TEMPLATE_LIST_TEST_CASE("streamed products have the bits of the definition", "[l
 
 TEST_CASE("streamed products of every width have the bits of the definition", "[linalg]") {
   threads_executor exec(2);
-  for (index_t place = 0; place < 14; place += test::stride)
+  for (index_t place = 0; place < static_cast<index_t>(std::size(sizes)); place += test::stride)
     for (int const which : {0, 2})
       test::require_defined_bits<float, float>(
           exec, test::transposed({1, sizes[place][0], sizes[place][1], sizes[place][2]}, which));
