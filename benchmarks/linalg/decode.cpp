@@ -132,12 +132,13 @@ void measure(threads_executor& exec, memory_ceiling& read) {
     double const bandwidth = bench::median(reads);
     double const computed = peak / (2.0 * static_cast<double>(m)) * static_cast<double>(sizeof(T));
     double const rate = bench::median(rates), bound = std::min(bandwidth, computed);
+    double const bytes = static_cast<double>(weights.bytes);
     bench::print_measure({.bench = "linalg_decode",
                           .name = types<T>::name + (std::string(Packed ? ", packed" : ", stored") + ", rows: ") +
                                   std::to_string(m),
                           .threads = exec.concurrency(),
-                          .seconds = static_cast<double>(bytes) / rate,
-                          .work = static_cast<double>(bytes),
+                          .seconds = bytes / rate,
+                          .work = bytes,
                           .unit = "GB/s",
                           .ceiling = bound * 1e-9});
     std::printf("evidence matmul.%s.%s.m%d.t%d %.3f ratio\n", kind, types<T>::name, static_cast<int>(m),
